@@ -1,0 +1,120 @@
+// Failures in TypeScript: the same codes as src/base/errc.inc (tests/web/errors.test.ts compares the
+// two lists), a class for what can be expected and one for our own bugs.
+
+export const ERROR_CODES = [
+  'empty_file',
+  'file_too_short',
+  'git_lfs_pointer',
+  'html_page',
+  'xml_document',
+  'json_document',
+  'zip_archive',
+  'pickle_file',
+  'gguf_file',
+  'other_format',
+  'zero_filled',
+  'header_too_large',
+  'truncated_header',
+  'header_not_utf8',
+  'header_not_json',
+  'header_too_deep',
+  'invalid_entry',
+  'invalid_metadata',
+  'duplicate_tensor',
+  'duplicate_key',
+  'unknown_dtype',
+  'too_many_tensors',
+  'offsets_reversed',
+  'tensors_overlap',
+  'hole_in_data',
+  'shape_overflow',
+  'misaligned_sub_byte',
+  'size_mismatch',
+  'truncated_data',
+  'trailing_bytes',
+  'config_not_json',
+  'index_not_json',
+  'index_bad_path',
+  'shard_missing',
+  'tensor_missing',
+  'scheme_unsupported',
+  'scale_missing',
+  'scale_orphan',
+  'scale_shape_mismatch',
+  'scale_shape_ambiguous',
+  'scale_dtype_unknown',
+  'scale_conflict',
+  'scale_zero',
+  'scale_negative',
+  'scale_infinite',
+  'scale_nan',
+  'scale_on_float_weight',
+  'marker_conflict',
+  'marker_unreadable',
+  'layout_undecided',
+  'f16_overflow',
+  'target_required',
+  'invalid_option',
+  'unknown_assumption',
+  'nothing_to_convert',
+  'source_changed',
+  'verify_failed',
+  'out_of_memory',
+  'read_failed',
+  'write_failed',
+  'no_space',
+  'output_exists',
+  'not_found',
+  'no_sink',
+  'cancelled',
+  'wrong_state',
+  'core_crash',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+export function isErrorCode(word: string): word is ErrorCode {
+  return (ERROR_CODES as readonly string[]).includes(word);
+}
+
+/** A plain object that survives structured clone; errors themselves do not everywhere. */
+export interface ErrorObject {
+  code: ErrorCode;
+  where: string;
+  message: string;
+}
+
+/** Bad input or a bad environment: expected, shown to the user once. */
+export class CoreError extends Error {
+  readonly code: ErrorCode;
+  readonly where: string;
+
+  constructor(code: ErrorCode, where: string, message: string) {
+    super(message);
+    this.name = 'CoreError';
+    this.code = code;
+    this.where = where;
+  }
+
+  toObject(): ErrorObject {
+    return { code: this.code, where: this.where, message: this.message };
+  }
+
+  static from(object: ErrorObject): CoreError {
+    return new CoreError(object.code, object.where, object.message);
+  }
+}
+
+/** A trap in wasm or an exception nobody foresaw: the worker that had it is thrown away. */
+export class CoreCrash extends CoreError {
+  constructor(message: string) {
+    super('core_crash', '', message);
+    this.name = 'CoreCrash';
+  }
+}
+
+/** Any thrown value as the one kind of error the product shows. */
+export function toCoreError(thrown: unknown): CoreError {
+  if (thrown instanceof CoreError) return thrown;
+  return new CoreCrash(thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown));
+}

@@ -1,0 +1,247 @@
+// The JSON that the core (src/session/) replies with, as types. Keys and codes are snake_case, the
+// same words in C++, JSON, TypeScript, CLI and tests. Nothing here has behaviour.
+import type { ErrorCode } from './errors';
+
+/** A number the core could not write as a JSON number is spelled out: "NaN", "Infinity", "-Infinity". */
+export type JsonFloat = number | 'NaN' | 'Infinity' | '-Infinity';
+
+export interface CoreIssue {
+  code: ErrorCode;
+  /** tensor, file or option; "" when the whole input is meant */
+  where: string;
+  message: string;
+}
+
+export type DtypeKind = 'fp8' | 'fp6' | 'fp4' | 'int8' | 'half' | 'f32' | 'other';
+export type Verdict = 'sound' | 'problems' | 'refused';
+
+export interface SourceRow {
+  name: string;
+  size_bytes: number;
+  header_bytes: number;
+  data_bytes: number;
+  tensors: number;
+}
+
+/** Bytes per dtype: every tensor counted once, scales and markers included. */
+export interface DtypeRow {
+  dtype: string;
+  kind: DtypeKind;
+  tensors: number;
+  elements: number;
+  bytes: number;
+}
+
+export interface SchemeRow {
+  /** fp8_scaled, fp8_unscaled, nvfp4, gptq, ... */
+  scheme: string;
+  title: string;
+  weights: number;
+  parameters: number;
+  bytes: number;
+  /** false: recognised by name and refused */
+  supported: boolean;
+  formula: string;
+}
+
+/** Something only a person can decide; convert stops with exit 3 until it is assumed. */
+export interface Decision {
+  code: ErrorCode;
+  /** what to write left of "=" in --assume for all of these at once */
+  subject: string;
+  /** the tensors concerned, the first 100 of `count` */
+  tensors: string[];
+  count: number;
+  question: string;
+  choices: { choice: string; meaning: string }[];
+}
+
+export interface MemoryTerm {
+  name: string;
+  bytes: number;
+}
+
+/** One stage of one way of loading; `terms` add up to `total_bytes`. */
+export interface MemoryStage {
+  stage: string;
+  total_bytes: number;
+  terms: MemoryTerm[];
+}
+
+export interface LoaderTimeline {
+  loader: string;
+  title: string;
+  source: string;
+  stages: MemoryStage[];
+  /** highest moment, with the stages' overlap (the source still alive while the result grows) */
+  peak_bytes: number;
+  peak_terms: MemoryTerm[];
+  steady_bytes: number;
+}
+
+export interface RamReport {
+  /** weights in memory, by the dtype they are held in */
+  per_dtype: { dtype: 'as_stored' | 'bf16' | 'f16' | 'f32'; bytes: number }[];
+  /** the load-stage table of the InvokeAI fix, for this file */
+  load_stages: {
+    file_read_bytes: number;
+    dequantized_f32_bytes: number;
+    dequantized_bf16_bytes: number;
+    peak_f32_bytes: number;
+    peak_bf16_bytes: number;
+  };
+  loaders: LoaderTimeline[];
+}
+
+export interface Report {
+  format: 'weighbridge.report';
+  version: 1;
+  verdict: Verdict;
+  /** one sentence a layman can read */
+  verdict_text: string;
+  /** present when refused; everything that could be read still stands beside it */
+  error?: CoreIssue;
+  sources: SourceRow[];
+  file_bytes: number;
+  header_bytes: number;
+  data_bytes: number;
+  tensor_count: number;
+  /** logical parameters: scales, markers and padding are not parameters */
+  parameters: number;
+  /** elements as the header counts them, all tensors */
+  stored_elements: number;
+  bf16_data_bytes: number;
+  dtypes: DtypeRow[];
+  schemes: SchemeRow[];
+  pair_counts: {
+    weights: number;
+    scales: number;
+    ok: number;
+    undecided: number;
+    refused: number;
+    noted: number;
+  };
+  metadata: { key: string; value: string }[];
+  /** side files that were read, and what they said about quantization */
+  config: { name: string; says: string }[];
+  warnings: CoreIssue[];
+  problems: CoreIssue[];
+  decisions: Decision[];
+  /** auxiliary tensors that a conversion leaves out, by group */
+  dropped: { group: string; count: number; names: string[] }[];
+  ram: RamReport;
+  /** filled by the CLI's --json and by the engine's client, which page through the core */
+  tensors?: TensorRow[];
+  pairs?: PairRow[];
+}
+
+export type TensorRole =
+  | 'parameter'
+  | 'weight'
+  | 'scale'
+  | 'activation_scale'
+  | 'kv_scale'
+  | 'marker'
+  | 'auxiliary';
+
+export interface TensorRow {
+  name: string;
+  dtype: string;
+  kind: DtypeKind;
+  shape: number[];
+  source: number;
+  /** within the source file, absolute */
+  begin: number;
+  end: number;
+  elements: number;
+  role: TensorRole;
+  /** index into the pairs, or -1 */
+  pair: number;
+  /** values of a tensor of at most 8 elements, once read */
+  values?: JsonFloat[];
+  /** bytes missing at the end of a truncated file; 0 when whole */
+  missing_bytes: number;
+}
+
+export type PairState = 'ok' | 'noted' | 'undecided' | 'refused';
+
+export type Granularity =
+  | 'per_tensor'
+  | 'per_part'
+  | 'per_expert'
+  | 'per_row'
+  | 'per_column'
+  | 'group'
+  | 'block'
+  | 'none'
+  | 'unknown';
+
+export interface ScaleRow {
+  name: string;
+  dtype: string;
+  shape: number[];
+  source: number;
+  /** the value, when there is exactly one */
+  value?: JsonFloat;
+  /** over all values, when they were read */
+  min?: JsonFloat;
+  max?: JsonFloat;
+}
+
+export interface PairRow {
+  weight: string;
+  scheme: string;
+  dtype: string;
+  /** as stored in the header */
+  shape: number[];
+  parameters: number;
+  bytes: number;
+  granularity: Granularity;
+  /** rows and columns of the weight that share one scale; [0, 0] when unknown */
+  group: [number, number];
+  scales: ScaleRow[];
+  /** e.g. "w[r,c] = fp8(code[r,c]) * weight_scale[r/128, c/128]" */
+  formula: string;
+  /** which evidence decided, strongest first */
+  evidence: { source: string; says: string }[];
+  state: PairState;
+  issues: CoreIssue[];
+}
+
+/** Options of ram, plan and convert. `to` is required by plan and convert. */
+export interface ConvertOptions {
+  to: 'bf16' | 'f16';
+  others: 'keep' | 'cast';
+  /** subject (scheme, error code or tensor name) -> choice */
+  assume: Record<string, string>;
+}
+
+export interface PlanReport {
+  to: 'bf16' | 'f16';
+  others: 'keep' | 'cast';
+  output_bytes: number;
+  output_header_bytes: number;
+  read_bytes: number;
+  tensors: number;
+  dequantized: number;
+  cast: number;
+  copied: number;
+  dropped: number;
+  notes: string[];
+}
+
+/** What a finished conversion says about itself. */
+export interface Receipt extends PlanReport {
+  recipe: 'f32-mul-rne';
+  version: string;
+  sources: { name: string; size_bytes: number }[];
+  assumed: { subject: string; choice: string; tensors: number }[];
+  /** XXH64 of every byte of the output, hexadecimal */
+  output_xxh64: string;
+  verified: boolean;
+  f16_overflow: number;
+  f16_underflow: number;
+  /** tensors of the source with NaN codes, the first 100 */
+  nan_tensors: { name: string; count: number }[];
+  dropped_names: string[];
+}
