@@ -69,6 +69,23 @@ export const ERROR_CODES = [
   'cancelled',
   'wrong_state',
   'core_crash',
+  'leading_whitespace',
+  'unusual_padding',
+  'unknown_field',
+  'metadata_null',
+  'escaped_spelling',
+  'nul_in_name',
+  'bool_not_canonical',
+  'large_header',
+  'unscaled_fp8',
+  'assumed_block_size',
+  'per_column_scale',
+  'fused_parts',
+  'config_disagrees',
+  'dummy_scale',
+  'untied_head_missing',
+  'nan_codes',
+  'format_added',
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
