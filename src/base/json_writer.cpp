@@ -1,0 +1,104 @@
+#include "base/json_writer.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+namespace wb {
+
+void JsonWriter::separate() {
+  if (after_key_) {
+    after_key_ = false;
+  } else if (!first_) {
+    out_ += ',';
+  }
+  first_ = false;
+}
+
+JsonWriter& JsonWriter::open(char bracket) {
+  separate();
+  out_ += bracket;
+  first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::close(char bracket) {
+  out_ += bracket;
+  first_ = false;
+  return *this;
+}
+
+// serde_json's rule: escape the quote, the backslash and what is below 0x20, leave '/', DEL and
+// non-ASCII raw, hexadecimal digits in lower case.
+void JsonWriter::quote(std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out_ += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"': out_ += "\\\""; break;
+      case '\\': out_ += "\\\\"; break;
+      case '\b': out_ += "\\b"; break;
+      case '\t': out_ += "\\t"; break;
+      case '\n': out_ += "\\n"; break;
+      case '\f': out_ += "\\f"; break;
+      case '\r': out_ += "\\r"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out_ += "\\u00";
+          out_ += kHex[(c >> 4) & 15];
+          out_ += kHex[c & 15];
+        } else {
+          out_ += c;
+        }
+    }
+  }
+  out_ += '"';
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  separate();
+  quote(name);
+  out_ += ':';
+  after_key_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(std::string_view text) {
+  separate();
+  quote(text);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(bool truth) {
+  separate();
+  out_ += truth ? "true" : "false";
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(uint64_t number) {
+  separate();
+  out_ += std::to_string(number);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(int64_t number) {
+  separate();
+  out_ += std::to_string(number);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(float number) {
+  if (std::isnan(number)) return value("NaN");
+  if (std::isinf(number)) return value(number > 0 ? "Infinity" : "-Infinity");
+  separate();
+  // libc++ 14 has no to_chars for floats: try 6..9 significant digits, 9 always round-trip.
+  char text[32];
+  for (int digits = 6; digits <= 9; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(number));
+    if (std::strtof(text, nullptr) == number) break;
+  }
+  out_ += text;
+  return *this;
+}
+
+}  // namespace wb
