@@ -1,0 +1,203 @@
+#include "quant/grid.h"
+
+#include "base/checked.h"
+
+namespace wb {
+namespace {
+
+struct Matrices {
+  uint64_t batches = 1;
+  uint64_t rows = 1;
+  uint64_t cols = 1;
+};
+
+// [N, K] is one matrix, [E, N, K] a stack. A rank above 3 is a convolution: [O, I, kh, kw] has one
+// row per output channel. A vector has one element a row.
+Matrices matrices_of(const Shape& shape) {
+  if (shape.size() == 3) return {shape[0], shape[1], shape[2]};
+  Matrices m;
+  if (!shape.empty()) m.rows = shape[0];
+  for (size_t i = 1; i < shape.size(); ++i) m.cols *= shape[i];  // cannot overflow: the element count did not
+  return m;
+}
+
+class Matcher {
+ public:
+  Matcher(const std::string& name, const Shape& weight, const Shape& scale, const GridHints& hints)
+      : name_(name), weight_(weight), scale_(scale), hints_(hints), m_(matrices_of(weight)) {}
+
+  GridMatch match() {
+    // One reading per line, the order is the rule.
+    if (one_element() || fused_parts() || per_expert() || per_row() || per_column() || groups() || blocks()) return std::move(result_);
+    if (!result_.problem) {
+      result_.problem = Error{Errc::scale_shape_mismatch, name_,
+                              "the scale " + shape_text(scale_) + " fits `" + name_ + "` " + shape_text(weight_) + " in no way: tried " + tried_};
+    }
+    return std::move(result_);
+  }
+
+ private:
+  bool is(const Shape& shape) const { return scale_ == shape; }
+
+  bool accept(Granularity granularity, uint64_t batch_rows, uint64_t group_rows, uint64_t group_cols) {
+    Grid& grid = result_.grid;
+    grid.rows = m_.batches * m_.rows;
+    grid.cols = m_.cols;
+    grid.batch_rows = batch_rows;
+    grid.group_rows = group_rows;
+    grid.group_cols = group_cols;
+    grid.grid_rows = ceil_div(batch_rows, group_rows);
+    grid.grid_cols = ceil_div(m_.cols, group_cols);
+    result_.granularity = granularity;
+    if (hints_.block && granularity != Granularity::block && granularity != Granularity::per_tensor) {
+      note(Errc::config_disagrees, "the config says blocks of " + block_text(*hints_.block) + ", the scale " + shape_text(scale_) + " is " +
+                                       std::string(granularity_name(granularity)) + "; the tensor wins");
+    }
+    return true;
+  }
+
+  void note(Errc code, std::string message) { result_.notes.push_back({code, name_, "`" + name_ + "`: " + std::move(message)}); }
+
+  static std::string block_text(const std::array<uint64_t, 2>& block) {
+    return std::to_string(block[0]) + " x " + std::to_string(block[1]);
+  }
+
+  // One element means per tensor, whatever the rank (case D02).
+  bool one_element() {
+    uint64_t elements = 1;
+    for (const uint64_t dim : scale_) elements *= dim;
+    const uint64_t rows = m_.batches * m_.rows;
+    return elements == 1 && rows > 0 && m_.cols > 0 && accept(Granularity::per_tensor, rows, rows, m_.cols);
+  }
+
+  // gate_up_proj [4, 2] with scale [2]: fused after it was quantized (case D09).
+  bool fused_parts() {
+    const uint64_t parts = hints_.parts;
+    if (parts < 2 || m_.batches != 1 || m_.rows == parts || !(is({parts}) || is({parts, 1}))) return false;
+    if (m_.rows % parts != 0) {
+      result_.problem = Error{Errc::scale_shape_ambiguous, name_,
+                              "`" + name_ + "` " + shape_text(weight_) + " has a scale of shape " + shape_text(scale_) + ": " +
+                                  std::to_string(parts) + " fused parts, but " + std::to_string(m_.rows) +
+                                  " rows cannot be parted equally, and the file does not say where they end"};
+      return false;
+    }
+    note(Errc::fused_parts, "its name and its scale " + shape_text(scale_) + " say " + std::to_string(parts) + " fused parts of " +
+                                std::to_string(m_.rows / parts) + " rows");
+    return accept(Granularity::per_part, m_.rows, m_.rows / parts, m_.cols);
+  }
+
+  bool per_expert() {
+    if (weight_.size() != 3 || !(is({m_.batches}) || is({m_.batches, 1}) || is({m_.batches, 1, 1}))) return false;
+    return m_.rows > 0 && m_.cols > 0 && accept(Granularity::per_expert, m_.rows, m_.rows, m_.cols);
+  }
+
+  // [N] means rows also when N == K; a naive broadcast would run along the columns (case D01).
+  bool per_row() {
+    if (result_.problem) return false;
+    Shape column(weight_.size(), 1);
+    if (!weight_.empty()) column[0] = weight_[0];
+    const bool flat = weight_.size() != 3 && (is({m_.rows}) || is({m_.rows, 1}) || (weight_.size() > 3 && is(column)));
+    const bool stacked = weight_.size() == 3 && (is({m_.batches, m_.rows}) || is({m_.batches, m_.rows, 1}));
+    return (flat || stacked) && m_.cols > 0 && accept(Granularity::per_row, m_.rows, 1, m_.cols);
+  }
+
+  bool per_column() {
+    if (result_.problem) return false;
+    const bool flat = weight_.size() == 2 && m_.cols != 1 && is({1, m_.cols});
+    const bool stacked = weight_.size() == 3 && m_.cols != 1 && is({m_.batches, 1, m_.cols});
+    if (!flat && !stacked) return false;
+    if (flat && hints_.block && transposed_block_fits()) {
+      result_.problem = Error{Errc::scale_shape_ambiguous, name_,
+                              "`" + name_ + "` " + shape_text(weight_) + " has a scale of shape " + shape_text(scale_) + ": blocks of " +
+                                  block_text(*hints_.block) + " fit only if the scale is transposed; read as one scale a column it fits too"};
+      // The reading stays in place for a user who decides on columns.
+      accept(Granularity::per_column, m_.rows, m_.rows, 1);
+      return true;
+    }
+    note(Errc::per_column_scale, "the scale " + shape_text(scale_) + " is one a column");
+    return accept(Granularity::per_column, m_.rows, m_.rows, 1);
+  }
+
+  bool transposed_block_fits() const {
+    const auto& [rows, cols] = *hints_.block;
+    return scale_[0] == ceil_div(m_.cols, cols) && scale_[1] == ceil_div(m_.rows, rows);
+  }
+
+  // musubi-tuner writes [N, K / size, 1].
+  bool groups() {
+    if (weight_.size() != 2 || scale_.size() != 3 || scale_[0] != m_.rows || scale_[2] != 1) return false;
+    const uint64_t per_row = scale_[1];
+    return per_row > 0 && m_.cols % per_row == 0 && accept(Granularity::group, m_.rows, 1, m_.cols / per_row);
+  }
+
+  bool blocks() {
+    Shape grid = scale_;
+    if (weight_.size() == 2 && grid.size() == 4 && grid[1] == 1 && grid[3] == 1) grid = {grid[0], grid[2]};  // ModelOpt, case D05
+    if (weight_.size() < 2 || weight_.size() > 3 || grid.size() != weight_.size()) return tried("no block grid: the ranks differ");
+    if (weight_.size() == 3) {
+      if (grid[0] != m_.batches) return tried("no block grid: " + std::to_string(m_.batches) + " matrices");
+      grid.erase(grid.begin());
+    }
+    if (hints_.block && block_fits(grid, *hints_.block)) return accept(Granularity::block, m_.rows, (*hints_.block)[0], (*hints_.block)[1]);
+    // The customary sizes: squares first, then groups along a row.
+    for (const uint64_t size : {128, 64, 32, 256, 16}) {
+      if (block_fits(grid, {size, size})) return accept_assumed(size, size);
+    }
+    for (const uint64_t size : {128, 64, 32, 16}) {
+      if (grid[0] == m_.rows && block_fits(grid, {1, size})) return accept_assumed(1, size);
+    }
+    return false;
+  }
+
+  bool block_fits(const Shape& grid, const std::array<uint64_t, 2>& block) {
+    const Shape wanted = {ceil_div(m_.rows, block[0]), ceil_div(m_.cols, block[1])};
+    tried("blocks of " + block_text(block) + ", which need " + shape_text(wanted));
+    return grid == wanted;
+  }
+
+  bool accept_assumed(uint64_t rows, uint64_t cols) {
+    const std::string size = block_text({rows, cols});
+    if (hints_.block) {
+      note(Errc::config_disagrees, "the config says blocks of " + block_text(*hints_.block) + ", which do not fit; blocks of " + size + " do");
+    } else {
+      note(Errc::assumed_block_size, "no config states the block size; " + size + " is the only customary one that gives " + shape_text(scale_));
+    }
+    return accept(rows == 1 ? Granularity::group : Granularity::block, m_.rows, rows, cols);
+  }
+
+  bool tried(const std::string& what) {
+    tried_ += (tried_.empty() ? "" : "; ") + what;
+    return false;
+  }
+
+  const std::string& name_;
+  const Shape& weight_;
+  const Shape& scale_;
+  const GridHints& hints_;
+  Matrices m_;
+  GridMatch result_;
+  std::string tried_ = "per tensor, per row, per column";
+};
+
+}  // namespace
+
+std::string_view granularity_name(Granularity granularity) {
+  switch (granularity) {
+    case Granularity::none: return "none";
+    case Granularity::per_tensor: return "per_tensor";
+    case Granularity::per_part: return "per_part";
+    case Granularity::per_expert: return "per_expert";
+    case Granularity::per_row: return "per_row";
+    case Granularity::per_column: return "per_column";
+    case Granularity::group: return "group";
+    case Granularity::block: return "block";
+    case Granularity::unknown: return "unknown";
+  }
+  return {};
+}
+
+GridMatch match_grid(const std::string& weight_name, const Shape& weight, const Shape& scale, const GridHints& hints) {
+  return Matcher(weight_name, weight, scale, hints).match();
+}
+
+}  // namespace wb

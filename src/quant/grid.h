@@ -1,0 +1,54 @@
+// Grid: which scale belongs to which element. Every granularity of the fp8 family is one shape:
+// the weight as a stack of matrices, each cut into groups of rows x columns, one scale a group,
+// scales row-major.
+//
+//   scale_index(row, col) = ((row / batch_rows) * grid_rows + (row % batch_rows) / group_rows) * grid_cols
+//                           + col / group_cols
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "safetensors/header.h"
+
+namespace wb {
+
+enum class Granularity : uint8_t { none, per_tensor, per_part, per_expert, per_row, per_column, group, block, unknown };
+
+std::string_view granularity_name(Granularity granularity);
+
+struct Grid {
+  uint64_t rows = 0;  ///< of the weight, all matrices of the stack together
+  uint64_t cols = 0;
+  uint64_t batch_rows = 0;  ///< rows of one matrix; `rows` when there is no stack
+  uint64_t group_rows = 0;
+  uint64_t group_cols = 0;
+  uint64_t grid_rows = 0;  ///< ceil(batch_rows / group_rows)
+  uint64_t grid_cols = 0;  ///< ceil(cols / group_cols)
+
+  /// The row of the scale grid that weight row `row` uses; rows of it are contiguous.
+  uint64_t scale_row(uint64_t row) const { return (row / batch_rows) * grid_rows + (row % batch_rows) / group_rows; }
+};
+
+struct GridHints {
+  std::optional<std::array<uint64_t, 2>> block;  ///< from config or marker: rows, columns
+  uint64_t parts = 1;                            ///< of a fused projection, from its name
+};
+
+struct GridMatch {
+  Granularity granularity = Granularity::unknown;
+  Grid grid;
+  /// per_column_scale, assumed_block_size, fused_parts, config_disagrees: said to the user, not decided by him
+  std::vector<Error> notes;
+  /// scale_shape_mismatch: nothing fits. scale_shape_ambiguous: `columns` may be assumed.
+  std::optional<Error> problem;
+};
+
+/// Fits a scale's shape to a weight's shape. First match wins, in the order of formats.md 4; blocks
+/// always by ceiling division, never by dividing shapes (DeepSeek's 576 rows with 5 scale rows).
+GridMatch match_grid(const std::string& weight_name, const Shape& weight, const Shape& scale, const GridHints& hints);
+
+}  // namespace wb

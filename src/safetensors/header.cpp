@@ -1,0 +1,376 @@
+// The header's JSON by SAX: a DOM would silently keep the last of two equal keys, lose 2^53 + 1 and
+// need several times the memory. nlohmann stays inside this file.
+#include "safetensors/header.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/utf8.h"
+
+namespace wb {
+namespace {
+
+// The parser reads through this iterator, so that a handler knows how far it has come.
+struct TrackedByte {
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  const char* at = nullptr;
+  const char** furthest = nullptr;
+
+  reference operator*() const { return *at; }
+  TrackedByte& operator++() {
+    *furthest = ++at;
+    return *this;
+  }
+  TrackedByte operator++(int) {
+    TrackedByte before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const TrackedByte& other) const { return at == other.at; }
+  bool operator!=(const TrackedByte& other) const { return at != other.at; }
+};
+
+class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  HeaderHandler(Header& header, ByteView text)
+      : header_(header), begin_(reinterpret_cast<const char*>(text.data())), furthest_(begin_) {}
+
+  TrackedByte iterator(const char* at) { return {at, &furthest_}; }
+
+  bool null() override {
+    if (where_ == Where::root && slot_ == Slot::metadata) {
+      warn(Errc::metadata_null, "__metadata__", "__metadata__ is null and counts as absent");
+      return true;
+    }
+    return scalar("null");
+  }
+  bool boolean(bool) override { return scalar("a boolean"); }
+  // Called for negative numbers and for -0, neither of which is an unsigned integer.
+  bool number_integer(number_integer_t) override { return scalar("a negative number"); }
+  // 1.0, 1e0 and integers from 2^64 on arrive here.
+  bool number_float(number_float_t, const string_t& text) override { return scalar("the number " + text); }
+  bool binary(binary_t&) override { return scalar("binary data"); }
+
+  bool number_unsigned(number_unsigned_t number) override {
+    if (where_ == Where::shape) {
+      entry_.shape.push_back(number);
+      return true;
+    }
+    if (where_ == Where::offsets) {
+      if (offsets_ == 2) return bad_entry("data_offsets has more than two numbers");
+      (offsets_++ == 0 ? entry_.begin : entry_.end) = number;
+      return true;
+    }
+    return scalar("the number " + std::to_string(number));
+  }
+
+  bool string(string_t& text) override {
+    if (where_ == Where::metadata) {
+      header_.metadata.emplace_back(key_, std::move(text));
+      return true;
+    }
+    if (where_ == Where::entry && slot_ == Slot::dtype) {
+      if (escaped(text)) {
+        warn(Errc::escaped_spelling, entry_.name, "the dtype " + text + " is spelled with JSON escapes");
+      }
+      entry_.dtype = dtype_from_name(text);
+      if (!entry_.dtype) entry_.unknown_dtype = std::move(text);
+      return true;
+    }
+    return scalar("a string");
+  }
+
+  bool start_object(std::size_t) override {
+    if (!deeper()) return false;
+    switch (where_) {
+      case Where::outside: where_ = Where::root; return true;
+      case Where::root:
+        if (slot_ == Slot::metadata) {
+          header_.has_metadata = true;
+          where_ = Where::metadata;
+        } else {
+          entry_ = TensorEntry{};
+          entry_.name = std::move(key_);
+          seen_ = 0;
+          unknown_fields_.clear();
+          where_ = Where::entry;
+        }
+        return true;
+      case Where::entry:
+        if (slot_ != Slot::unknown) return bad_entry(std::string(slot_name()) + " is an object");
+        return skip();
+      case Where::metadata: return bad_metadata("an object");
+      case Where::shape:
+      case Where::offsets: return bad_entry(std::string(slot_name()) + " holds an object");
+      case Where::skipped: ++skipped_; return true;
+    }
+    return false;
+  }
+
+  bool end_object() override {
+    --depth_;
+    switch (where_) {
+      case Where::skipped: return unskip();
+      case Where::metadata: where_ = Where::root; return true;
+      case Where::entry: where_ = Where::root; return finish_entry();
+      default: where_ = Where::outside; return true;
+    }
+  }
+
+  bool start_array(std::size_t) override {
+    if (!deeper()) return false;
+    switch (where_) {
+      case Where::outside: return refuse(Errc::header_not_json, {}, "the header is a JSON array, not an object");
+      case Where::root:
+        if (slot_ == Slot::metadata) return bad_metadata("an array");
+        return refuse(Errc::invalid_entry, key_, "the entry of `" + key_ + "` is an array, not an object");
+      case Where::entry:
+        if (slot_ == Slot::dtype) return bad_entry("dtype is an array");
+        if (slot_ == Slot::unknown) return skip();
+        where_ = slot_ == Slot::shape ? Where::shape : Where::offsets;
+        offsets_ = 0;
+        return true;
+      case Where::metadata: return bad_metadata("an array");
+      case Where::shape:
+      case Where::offsets: return bad_entry(std::string(slot_name()) + " holds an array");
+      case Where::skipped: ++skipped_; return true;
+    }
+    return false;
+  }
+
+  bool end_array() override {
+    --depth_;
+    if (where_ == Where::skipped) return unskip();
+    const bool short_offsets = where_ == Where::offsets && offsets_ != 2;
+    where_ = Where::entry;
+    return short_offsets ? bad_entry("data_offsets has " + std::to_string(offsets_) + " numbers, not 2") : true;
+  }
+
+  bool key(string_t& name) override {
+    switch (where_) {
+      case Where::root: return root_key(name);
+      case Where::entry: return entry_key(name);
+      case Where::metadata: key_ = std::move(name); return true;
+      default: return true;
+    }
+  }
+
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    const auto at = static_cast<uint64_t>(furthest_ - begin_);
+    return refuse(Errc::header_not_json, {},
+                  "the header is not valid JSON near byte " + std::to_string(at) + " of its text (byte " +
+                      std::to_string(at + 8) + " of the file)");
+  }
+
+ private:
+  enum class Where : uint8_t { outside, root, entry, shape, offsets, metadata, skipped };
+  enum class Slot : uint8_t { tensor, metadata, dtype, shape, offsets, unknown };
+
+  const char* slot_name() const {
+    switch (slot_) {
+      case Slot::dtype: return "dtype";
+      case Slot::shape: return "shape";
+      case Slot::offsets: return "data_offsets";
+      default: return "the field";
+    }
+  }
+
+  bool refuse(Errc code, std::string where, std::string message) {
+    if (!header_.error) header_.error = Error{code, std::move(where), std::move(message)};
+    return false;
+  }
+  // Refused, but the rest of the header can still be read and shown.
+  bool refuse_later(Errc code, std::string where, std::string message) {
+    refuse(code, std::move(where), std::move(message));
+    return true;
+  }
+  bool bad_entry(const std::string& what) { return refuse(Errc::invalid_entry, entry_.name, "`" + entry_.name + "`: " + what); }
+  bool bad_metadata(const std::string& what) {
+    return refuse(Errc::invalid_metadata, key_, "the metadata value `" + key_ + "` is " + what + ", not a string");
+  }
+  void warn(Errc code, std::string where, std::string message) {
+    header_.warnings.push_back({code, std::move(where), std::move(message)});
+  }
+
+  bool deeper() {
+    if (++depth_ <= kHeaderDepthMax) return true;
+    return refuse(Errc::header_too_deep, {}, "more than " + std::to_string(kHeaderDepthMax) + " containers are open at once");
+  }
+  bool skip() {
+    after_skip_ = where_;
+    where_ = Where::skipped;
+    skipped_ = 1;
+    return true;
+  }
+  bool unskip() {
+    if (--skipped_ == 0) where_ = after_skip_;
+    return true;
+  }
+
+  // Any scalar where it is not wanted; in an ignored field nothing is wrong with it.
+  bool scalar(const std::string& what) {
+    switch (where_) {
+      case Where::skipped: return true;
+      case Where::outside: return refuse(Errc::header_not_json, {}, "the header is " + what + ", not an object");
+      case Where::root:
+        if (slot_ == Slot::metadata) {
+          return refuse(Errc::invalid_metadata, "__metadata__", "__metadata__ is " + what + ", not an object");
+        }
+        return refuse(Errc::invalid_entry, key_, "the entry of `" + key_ + "` is " + what + ", not an object");
+      case Where::metadata: return bad_metadata(what);
+      case Where::entry:
+        if (slot_ == Slot::unknown) return true;
+        return bad_entry(std::string(slot_name()) + " is " + what);
+      case Where::shape:
+      case Where::offsets:
+        return bad_entry(std::string(slot_name()) + " holds " + what + ", not an unsigned integer");
+    }
+    return false;
+  }
+
+  // The token just read ends where the parser stands; written plainly it is the text between quotes.
+  bool escaped(const std::string& text) const {
+    const char* const start = furthest_ - text.size() - 1;
+    return start <= begin_ || start[-1] != '"' || std::string_view(start, text.size()) != text;
+  }
+
+  bool root_key(string_t& name) {
+    slot_ = name == "__metadata__" ? Slot::metadata : Slot::tensor;
+    if (slot_ == Slot::metadata) {
+      if (escaped(name)) warn(Errc::escaped_spelling, name, "__metadata__ is spelled with JSON escapes");
+      if (metadata_keys_++ != 0) return refuse(Errc::duplicate_key, name, "__metadata__ stands twice in the header");
+    }
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool entry_key(string_t& name) {
+    slot_ = name == "dtype" ? Slot::dtype : name == "shape" ? Slot::shape : name == "data_offsets" ? Slot::offsets : Slot::unknown;
+    if (slot_ == Slot::unknown) {
+      if (std::find(unknown_fields_.begin(), unknown_fields_.end(), name) != unknown_fields_.end()) return field_twice(name);
+      warn(Errc::unknown_field, entry_.name, "`" + entry_.name + "` has the unknown field `" + name + "`, which is ignored");
+      unknown_fields_.push_back(std::move(name));
+      return true;
+    }
+    const auto bit = static_cast<uint8_t>(1u << static_cast<uint8_t>(slot_));
+    if (seen_ & bit) return field_twice(name);
+    seen_ |= bit;
+    return true;
+  }
+  bool field_twice(const std::string& name) {
+    return refuse(Errc::duplicate_key, entry_.name, "`" + entry_.name + "` has the field `" + name + "` twice");
+  }
+
+  bool finish_entry() {
+    for (const Slot needed : {Slot::dtype, Slot::shape, Slot::offsets}) {
+      slot_ = needed;
+      if (!(seen_ & (1u << static_cast<uint8_t>(needed)))) return bad_entry(std::string(slot_name()) + " is missing");
+    }
+    if (header_.tensors.size() == kTensorsMax) {
+      return refuse(Errc::too_many_tensors, {}, "more than " + std::to_string(kTensorsMax) + " tensors");
+    }
+    if (entry_.name.find('\0') != std::string::npos) {
+      warn(Errc::nul_in_name, entry_.name, "the tensor name contains a NUL character; many tools cut it there");
+    }
+    if (!entry_.dtype) {
+      refuse_later(Errc::unknown_dtype, entry_.name,
+                   "`" + entry_.name + "` has dtype " + entry_.unknown_dtype +
+                       ", which this version does not know: its size cannot be checked");
+    }
+    header_.tensors.push_back(std::move(entry_));
+    return true;
+  }
+
+  Header& header_;
+  const char* begin_;
+  const char* furthest_;
+  Where where_ = Where::outside;
+  Where after_skip_ = Where::outside;
+  Slot slot_ = Slot::tensor;
+  std::string key_;
+  TensorEntry entry_;
+  std::vector<std::string> unknown_fields_;
+  uint8_t seen_ = 0;
+  int offsets_ = 0;
+  int metadata_keys_ = 0;
+  int depth_ = 0;
+  int skipped_ = 0;
+};
+
+// JSON allows four white-space characters; the format's README only spaces, and only at the end.
+void note_white_space(ByteView text, Header& header) {
+  const auto is_space = [](uint8_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  if (!text.empty() && is_space(text.front())) {
+    header.warnings.push_back({Errc::leading_whitespace, {}, "white space before the header's first brace"});
+  }
+  for (size_t i = text.size(); i > 0 && is_space(text[i - 1]); --i) {
+    if (text[i - 1] != ' ') {
+      header.warnings.push_back({Errc::unusual_padding, {}, "the header is padded with other white space than spaces"});
+      return;
+    }
+  }
+}
+
+std::string range_text(const TensorEntry& tensor) {
+  return std::to_string(tensor.begin) + ".." + std::to_string(tensor.end);
+}
+
+// README: "Duplicate keys are disallowed". The crate keeps the last one; we refuse (section 1.6).
+void find_duplicates(Header& header) {
+  std::vector<const TensorEntry*> by_name;
+  by_name.reserve(header.tensors.size());
+  for (const TensorEntry& tensor : header.tensors) by_name.push_back(&tensor);
+  std::stable_sort(by_name.begin(), by_name.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  const auto twice = std::adjacent_find(by_name.begin(), by_name.end(), [](const auto* a, const auto* b) { return a->name == b->name; });
+  if (twice != by_name.end() && !header.error) {
+    const TensorEntry& first = **twice;
+    header.error = Error{Errc::duplicate_tensor, first.name,
+                         "duplicate tensor name `" + first.name + "`: bytes " + range_text(first) + " and " + range_text(**(twice + 1))};
+  }
+  std::vector<std::string_view> keys;
+  for (const auto& [key, value] : header.metadata) keys.push_back(key);
+  std::sort(keys.begin(), keys.end());
+  const auto same = std::adjacent_find(keys.begin(), keys.end());
+  if (same != keys.end() && !header.error) {
+    header.error = Error{Errc::duplicate_key, std::string(*same), "the metadata key `" + std::string(*same) + "` stands twice"};
+  }
+}
+
+}  // namespace
+
+std::string shape_text(const Shape& shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+Header parse_header(ByteView text) {
+  Header header;
+  const size_t valid = utf8_valid_prefix(text);
+  if (valid != text.size()) {
+    header.error = Error{Errc::header_not_utf8, {}, "byte " + std::to_string(valid) + " of the header is not UTF-8"};
+    return header;
+  }
+  // The lexer skips a byte order mark and takes a raw NUL for the end of input; neither is JSON.
+  const bool bom = text.size() >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF;
+  const auto nul = std::find(text.begin(), text.end(), uint8_t{0});
+  if (bom || nul != text.end()) {
+    header.error = Error{Errc::header_not_json, {},
+                         bom ? std::string("the header starts with a byte order mark")
+                             : "byte " + std::to_string(nul - text.begin()) + " of the header is NUL"};
+    return header;
+  }
+  HeaderHandler handler(header, text);
+  const char* const begin = reinterpret_cast<const char*>(text.data());
+  nlohmann::json::sax_parse(handler.iterator(begin), handler.iterator(begin + text.size()), &handler);
+  note_white_space(text, header);
+  find_duplicates(header);
+  return header;
+}
+
+}  // namespace wb
