@@ -35,7 +35,10 @@ export interface RequestMap {
   tensors: { args: { first: number; count: number }; reply: TensorRow[] };
   pairs: { args: { first: number; count: number }; reply: PairRow[] };
   plan: { args: { options: ConvertOptions }; reply: Planned | DecisionsNeeded };
-  convert: { args: { options: ConvertOptions; sink: SinkRequest; verify: boolean }; reply: Converted | DecisionsNeeded };
+  convert: {
+    args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };
+    reply: Converted | DecisionsNeeded;
+  };
   cancel: { args: Record<string, never>; reply: null };
 }
 
@@ -50,6 +53,7 @@ export type Phase = 'header' | 'scan' | 'convert' | 'verify' | 'closing';
 export interface Progress {
   phase: Phase;
   done_bytes: number;
+  /** 0: not known */
   total_bytes: number;
 }
 

@@ -135,14 +135,7 @@ export interface Report {
   pairs?: PairRow[];
 }
 
-export type TensorRole =
-  | 'parameter'
-  | 'weight'
-  | 'scale'
-  | 'activation_scale'
-  | 'kv_scale'
-  | 'marker'
-  | 'auxiliary';
+export type TensorRole = 'parameter' | 'weight' | 'scale' | 'activation_scale' | 'kv_scale' | 'marker' | 'auxiliary';
 
 export interface TensorRow {
   name: string;

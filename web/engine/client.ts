@@ -1,0 +1,133 @@
+// The page's side of the worker: request ids, pending requests, errors as a class again, and a new
+// worker after a crash. After a crash nothing is open any more: open the files again.
+import { CoreCrash, CoreError } from './errors';
+import type {
+  Converted,
+  DecisionsNeeded,
+  FromWorker,
+  Planned,
+  Progress,
+  RequestKind,
+  RequestMap,
+  SinkRequest,
+} from './protocol';
+import type { ConvertOptions, PairRow, Report, TensorRow } from './report';
+
+export type OnProgress = (progress: Progress) => void;
+
+export interface ConvertSettings {
+  verify: boolean;
+  onProgress?: OnProgress | undefined;
+}
+
+interface Pending {
+  resolve: (value: unknown) => void;
+  reject: (error: CoreError) => void;
+  onProgress: OnProgress | undefined;
+}
+
+export class EngineClient {
+  readonly #makeWorker: () => Worker;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker | null = null;
+  #nextId = 1;
+
+  constructor(makeWorker: () => Worker) {
+    this.#makeWorker = makeWorker;
+  }
+
+  /** .safetensors files, with config.json and the like beside them. Ends what ran on an earlier file. */
+  open(files: File[], onProgress?: OnProgress): Promise<Report> {
+    return this.#request('open', { files }, onProgress);
+  }
+
+  tensors(first: number, count: number): Promise<TensorRow[]> {
+    return this.#request('tensors', { first, count });
+  }
+
+  pairs(first: number, count: number): Promise<PairRow[]> {
+    return this.#request('pairs', { first, count });
+  }
+
+  plan(options: ConvertOptions, onProgress?: OnProgress): Promise<Planned | DecisionsNeeded> {
+    return this.#request('plan', { options }, onProgress);
+  }
+
+  convert(
+    options: ConvertOptions,
+    sink: SinkRequest,
+    { verify, onProgress }: ConvertSettings,
+  ): Promise<Converted | DecisionsNeeded> {
+    return this.#request('convert', { options, sink, verify }, onProgress);
+  }
+
+  /** The job that runs rejects with `cancelled` once it has removed what it wrote. */
+  async cancel(): Promise<void> {
+    if (this.#worker !== null) await this.#request('cancel', {});
+  }
+
+  dispose(): void {
+    this.#throwAway(new CoreError('cancelled', '', 'the engine was shut down'));
+  }
+
+  #request<K extends RequestKind>(
+    kind: K,
+    args: RequestMap[K]['args'],
+    onProgress?: OnProgress,
+  ): Promise<RequestMap[K]['reply']> {
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      // The worker answers a request of kind K with K's reply, by its own types (engine.ts, Handlers).
+      this.#pending.set(id, { resolve: resolve as (value: unknown) => void, reject, onProgress });
+      try {
+        this.#started().postMessage({ ...args, id, kind });
+      } catch (thrown) {
+        this.#pending.delete(id);
+        reject(new CoreCrash(thrown instanceof Error ? thrown.message : String(thrown)));
+      }
+    });
+  }
+
+  #started(): Worker {
+    if (this.#worker !== null) return this.#worker;
+    const worker = this.#makeWorker();
+    worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => this.#receive(data));
+    worker.addEventListener('error', (event) => {
+      event.preventDefault();
+      if (worker === this.#worker) this.#throwAway(new CoreCrash(event.message || 'the worker could not be started'));
+    });
+    worker.addEventListener('messageerror', () => {
+      if (worker === this.#worker) this.#throwAway(new CoreCrash('a message from the worker could not be read'));
+    });
+    this.#worker = worker;
+    return worker;
+  }
+
+  #receive(message: FromWorker): void {
+    const pending = this.#pending.get(message.id);
+    if (pending === undefined) return;
+    if (message.kind === 'progress') {
+      pending.onProgress?.(message.progress);
+      return;
+    }
+    this.#pending.delete(message.id);
+    if (message.ok) {
+      pending.resolve(message.value);
+      return;
+    }
+    const { code, message: text } = message.error;
+    const error = code === 'core_crash' ? new CoreCrash(text) : CoreError.from(message.error);
+    pending.reject(error);
+    // By the time this error arrives the worker has aborted the sink.
+    if (error instanceof CoreCrash) this.#throwAway(error);
+  }
+
+  /** The next request starts a new worker. */
+  #throwAway(error: CoreError): void {
+    this.#worker?.terminate();
+    this.#worker = null;
+    const waiting = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { reject } of waiting) reject(error);
+  }
+}

@@ -1,0 +1,160 @@
+// The only code that touches the wasm heap. A view is taken anew for every use, because memory that
+// grows leaves old views with length 0 and no error; bytes go in and out as views, never as strings.
+import { type CoreFactory, type CoreModule, type CoreSession, type Job, Status, Step } from './core';
+import { CoreCrash, CoreError, type ErrorObject, isErrorCode } from './errors';
+import type { ConvertOptions, Decision, PairRow, PlanReport, Receipt, Report, TensorRow } from './report';
+
+/** A range of one source that the core wants next; `end` is exclusive. */
+export interface ReadWindow {
+  source: number;
+  begin: number;
+  end: number;
+}
+
+export type PlanReply = { kind: 'planned'; plan: PlanReport } | { kind: 'decisions'; decisions: Decision[] };
+
+/** Step without Failed: a failed step is thrown as the CoreError that the core replied. */
+export type LiveStep = Exclude<Step, Step.Failed>;
+
+const utf8 = new TextDecoder();
+
+/** A loaded module. Sessions of one module share its heap, so one checkpoint at a time is the rule. */
+export class Core {
+  readonly #module: CoreModule;
+
+  constructor(module: CoreModule) {
+    this.#module = module;
+  }
+
+  static async load(factory: CoreFactory, wasmBinary: Uint8Array | ArrayBuffer): Promise<Core> {
+    return new Core(await factory({ wasmBinary }));
+  }
+
+  openSession(): Session {
+    return new Session(this.#module);
+  }
+
+  /** For the promise that memory stays constant while converting. */
+  get heapBytes(): number {
+    return this.#module.HEAPU8.byteLength;
+  }
+}
+
+/** One C++ Session, owned: call `dispose` when done with it. */
+export class Session {
+  readonly #module: CoreModule;
+  readonly #core: CoreSession;
+
+  constructor(module: CoreModule) {
+    this.#module = module;
+    this.#core = new module.Session();
+  }
+
+  dispose(): void {
+    try {
+      this.#core.delete();
+    } catch {
+      // After a trap deleting may trap again; the first error is the one to show.
+    }
+  }
+
+  addSource(name: string, sizeBytes: number): void {
+    this.#done(this.#core.addSource(name, sizeBytes));
+  }
+
+  addSideFile(name: string, bytes: Uint8Array): void {
+    this.#put(bytes);
+    this.#done(this.#core.addSideFile(name, bytes.length));
+  }
+
+  setOptions(options: ConvertOptions): void {
+    this.#done(this.#core.setOptions(JSON.stringify(options)));
+  }
+
+  begin(job: Job): LiveStep {
+    return this.#live(this.#core.begin(job));
+  }
+
+  /** The next window to read, in the order to feed, or null when none is known now. */
+  nextWindow(): ReadWindow | null {
+    if (!this.#core.nextRead()) return null;
+    return { source: this.#core.readSource(), begin: this.#core.readBegin(), end: this.#core.readEnd() };
+  }
+
+  feed(bytes: Uint8Array): LiveStep {
+    this.#put(bytes);
+    return this.#live(this.#core.feed(bytes.length));
+  }
+
+  /** The output that stands ready, as a view on the heap: it dies with the next call on this object. */
+  output(): Uint8Array {
+    const begin = this.#core.outPtr();
+    return this.#module.HEAPU8.subarray(begin, begin + this.#core.outLength());
+  }
+
+  resume(): LiveStep {
+    return this.#live(this.#core.resume());
+  }
+
+  report(): Report {
+    return this.#unwrap<Report>(this.#core.report());
+  }
+
+  tensors(first: number, count: number): TensorRow[] {
+    return this.#unwrap<TensorRow[]>(this.#core.tensors(first, count));
+  }
+
+  pairs(first: number, count: number): PairRow[] {
+    return this.#unwrap<PairRow[]>(this.#core.pairs(first, count));
+  }
+
+  plan(): PlanReply {
+    const status = this.#core.plan();
+    if (status !== Status.Decisions) return { kind: 'planned', plan: this.#unwrap<PlanReport>(status) };
+    const { decisions } = this.#unwrap<{ decisions: Decision[] }>(status);
+    return { kind: 'decisions', decisions };
+  }
+
+  receipt(): Receipt {
+    return this.#unwrap<Receipt>(this.#core.receipt());
+  }
+
+  #put(bytes: Uint8Array): void {
+    const begin = this.#core.inPtr(bytes.length);
+    if (begin === 0 && bytes.length > 0) {
+      throw new CoreError('out_of_memory', '', `the core got no memory for a window of ${bytes.length} bytes`);
+    }
+    this.#module.HEAPU8.set(bytes, begin);
+  }
+
+  #live(step: Step): LiveStep {
+    if (step === Step.Failed) return this.#unwrap<never>(Status.Error);
+    return step;
+  }
+
+  #done(status: Status): void {
+    if (status !== Status.Ok) this.#unwrap(status);
+  }
+
+  /** The reply of the last call as a value, or thrown as the CoreError it holds. The only place that does either. */
+  #unwrap<T>(status: Status): T {
+    const begin = this.#core.replyPtr();
+    const text = utf8.decode(this.#module.HEAPU8.subarray(begin, begin + this.#core.replyLength()));
+    let reply: unknown;
+    try {
+      reply = JSON.parse(text);
+    } catch {
+      throw new CoreCrash(`the core replied something that is not JSON: ${text.slice(0, 200)}`);
+    }
+    if (status === Status.Error) throw errorOfReply(reply);
+    return reply as T;
+  }
+}
+
+function errorOfReply(reply: unknown): CoreError {
+  const error = (reply as { error?: Partial<ErrorObject> } | null)?.error;
+  if (typeof error?.code !== 'string' || !isErrorCode(error.code)) {
+    return new CoreCrash(`the core failed without a known error code: ${JSON.stringify(reply).slice(0, 200)}`);
+  }
+  return new CoreError(error.code, error.where ?? '', error.message ?? error.code);
+}

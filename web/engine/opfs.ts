@@ -1,0 +1,49 @@
+// The origin's private files as the page and the sink agree on them: `name` is finished exactly when
+// no `name.partial` stands beside it. Works in the page and in the worker.
+
+export const OPFS_PARTIAL_SUFFIX = '.partial';
+
+/** `move` renames; every engine that has sync handles has it, but no standard does. */
+export type OpfsHandle = FileSystemFileHandle & { move?: (name: string) => Promise<void> };
+export type MovableHandle = FileSystemFileHandle & { move: (name: string) => Promise<void> };
+
+export function isMovable(handle: OpfsHandle): handle is MovableHandle {
+  return typeof handle.move === 'function';
+}
+
+/** A finished file, for the export; its bytes stay on disk. */
+export async function openOpfs(name: string): Promise<File> {
+  const root = await navigator.storage.getDirectory();
+  return (await root.getFileHandle(name)).getFile();
+}
+
+/** Removes the file and what is left of an unfinished one. Missing ones are no error. */
+export async function removeOpfs(name: string): Promise<void> {
+  const root = await navigator.storage.getDirectory();
+  for (const entry of [name, name + OPFS_PARTIAL_SUFFIX]) {
+    await root.removeEntry(entry).catch((thrown: unknown) => {
+      if (!(thrown instanceof DOMException && thrown.name === 'NotFoundError')) throw thrown;
+    });
+  }
+}
+
+export interface OpfsEntry {
+  name: string;
+  size_bytes: number;
+  finished: boolean;
+}
+
+/** What earlier conversions left in this browser, so that it can be offered for download or removal. */
+export async function listOpfs(): Promise<OpfsEntry[]> {
+  const root = await navigator.storage.getDirectory();
+  const sizes = new Map<string, number>();
+  for await (const handle of root.values()) {
+    if (handle instanceof FileSystemFileHandle) sizes.set(handle.name, (await handle.getFile()).size);
+  }
+  const entries = [...sizes].map(([name, size_bytes]) => ({
+    name: name.endsWith(OPFS_PARTIAL_SUFFIX) ? name.slice(0, -OPFS_PARTIAL_SUFFIX.length) : name,
+    size_bytes,
+    finished: !name.endsWith(OPFS_PARTIAL_SUFFIX) && !sizes.has(name + OPFS_PARTIAL_SUFFIX),
+  }));
+  return entries.sort((a, b) => a.name.localeCompare(b.name));
+}

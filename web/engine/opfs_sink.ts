@@ -1,0 +1,144 @@
+// A file in the origin's private file system, written by a sync access handle straight from the wasm
+// heap: no copy, and 5 to 10 times cheaper than createWritable. Workers only. The page exports it
+// afterwards (opfs.ts).
+import { CoreError } from './errors';
+import { isMovable, OPFS_PARTIAL_SUFFIX, type OpfsHandle, removeOpfs } from './opfs';
+import { type ByteSink, checkWritten, writeError } from './sink';
+import { type ByteSource, checkLength, checkRange } from './source';
+
+export class OpfsSink implements ByteSink {
+  readonly #name: string;
+  #root: FileSystemDirectoryHandle | null = null;
+  #file: OpfsHandle | null = null;
+  #access: FileSystemSyncAccessHandle | null = null;
+  #sizeBytes = 0;
+  #position = 0;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  async open(sizeBytes: number): Promise<void> {
+    this.#sizeBytes = sizeBytes;
+    this.#position = 0;
+    try {
+      this.#root = await navigator.storage.getDirectory();
+      await removeOpfs(this.#name);
+      this.#file = await createPartial(this.#root, this.#name);
+      this.#access = await this.#file.createSyncAccessHandle();
+    } catch (thrown) {
+      throw openError(this.#name, thrown);
+    }
+    this.#probe(sizeBytes);
+  }
+
+  write(bytes: Uint8Array): void {
+    const access = this.#opened();
+    let writtenBytes: number;
+    try {
+      writtenBytes = access.write(bytes, { at: this.#position });
+    } catch (thrown) {
+      throw writeError(this.#name, thrown);
+    }
+    checkWritten(this.#name, bytes.length, writtenBytes);
+    this.#position += writtenBytes;
+  }
+
+  async close(): Promise<void> {
+    const access = this.#opened();
+    try {
+      access.flush();
+      checkWritten(this.#name, this.#sizeBytes, access.getSize());
+    } catch (thrown) {
+      throw writeError(this.#name, thrown);
+    }
+  }
+
+  async readBack(): Promise<ByteSource> {
+    return new SyncHandleSource(this.#name, this.#opened(), this.#sizeBytes);
+  }
+
+  async commit(): Promise<void> {
+    this.#opened().close();
+    this.#access = null;
+    try {
+      if (this.#file && isMovable(this.#file)) await this.#file.move(this.#name);
+      else await this.#root?.removeEntry(this.#name + OPFS_PARTIAL_SUFFIX);
+    } catch (thrown) {
+      throw writeError(this.#name, thrown);
+    }
+  }
+
+  async abort(): Promise<void> {
+    this.#access?.close();
+    this.#access = null;
+    if (this.#root === null) return;
+    this.#root = null;
+    await removeOpfs(this.#name).catch(() => {});
+  }
+
+  /** What storage.estimate() says is not what is allowed; setting the length is. */
+  #probe(sizeBytes: number): void {
+    try {
+      this.#opened().truncate(sizeBytes);
+    } catch (thrown) {
+      const { code, message } = writeError(this.#name, thrown);
+      throw new CoreError(code, this.#name, `the browser gives no room for ${sizeBytes} bytes (${message})`);
+    }
+  }
+
+  #opened(): FileSystemSyncAccessHandle {
+    if (this.#access === null) throw new CoreError('wrong_state', this.#name, 'the output is not open');
+    return this.#access;
+  }
+}
+
+/**
+ * The file to write. Where files can be renamed it has the partial name until it is finished; where
+ * not, it has its own name and an empty file of the partial name stands beside it as a warning.
+ */
+async function createPartial(root: FileSystemDirectoryHandle, name: string): Promise<OpfsHandle> {
+  const partial: OpfsHandle = await root.getFileHandle(name + OPFS_PARTIAL_SUFFIX, { create: true });
+  return isMovable(partial) ? partial : root.getFileHandle(name, { create: true });
+}
+
+function openError(name: string, thrown: unknown): CoreError {
+  const busy = thrown instanceof DOMException && thrown.name === 'NoModificationAllowedError';
+  if (busy) return new CoreError('write_failed', name, 'another tab is writing this file');
+  const { message } = writeError(name, thrown);
+  return new CoreError('no_sink', name, `this browser keeps no private files here (${message})`);
+}
+
+/** Reads the output through the handle that wrote it; nobody else may open the file meanwhile. */
+class SyncHandleSource implements ByteSource {
+  readonly name: string;
+  readonly size: number;
+  readonly #access: FileSystemSyncAccessHandle;
+  readonly #free: Uint8Array[] = [];
+
+  constructor(name: string, access: FileSystemSyncAccessHandle, size: number) {
+    this.name = name;
+    this.size = size;
+    this.#access = access;
+  }
+
+  async read(begin: number, end: number): Promise<Uint8Array> {
+    checkRange(this.name, begin, end, this.size);
+    const lengthBytes = end - begin;
+    let buffer = this.#free.pop();
+    if (buffer === undefined || buffer.length < lengthBytes) buffer = new Uint8Array(lengthBytes);
+    const bytes = buffer.subarray(0, lengthBytes);
+    checkLength(this.name, begin, end, this.#access.read(bytes, { at: begin }));
+    return bytes;
+  }
+
+  release(bytes: Uint8Array): void {
+    if (this.#free.length < 2) this.#free.push(new Uint8Array(bytes.buffer));
+  }
+
+  async fingerprint(): Promise<string> {
+    return String(this.#access.getSize());
+  }
+
+  async close(): Promise<void> {}
+}

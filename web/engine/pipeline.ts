@@ -1,0 +1,232 @@
+// The data path, the same for the page and the command line:
+//
+//   source -> windows, two in flight -> heap -> core -> view on the heap -> sink
+//
+// A Checkpoint is one opened input. It knows no DOM, no file system and no message; it only pumps the
+// core's jobs (core.ts) between a source and a sink.
+import { Job, OUTPUT_SOURCE, Step } from './core';
+import { CoreError } from './errors';
+import type { Core, PlanReply, Session } from './heap';
+import { letMessagesIn, ProgressMeter } from './progress';
+import type { Progress } from './protocol';
+import { ReadAhead } from './read_ahead';
+import type { ConvertOptions, Decision, PairRow, Receipt, Report, TensorRow } from './report';
+import type { ByteSink } from './sink';
+import type { ByteSource } from './source';
+
+export interface CheckpointInput {
+  sources: ByteSource[];
+  /** config.json and the like, whole */
+  sideFiles: { name: string; bytes: Uint8Array }[];
+}
+
+export interface JobHooks {
+  signal?: AbortSignal | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export type ConvertReply = { kind: 'converted'; receipt: Receipt } | { kind: 'decisions'; decisions: Decision[] };
+
+export class Checkpoint {
+  readonly #core: Core;
+  readonly #input: CheckpointInput;
+  readonly #fingerprints: string[];
+  #session: Session;
+  /** a job ended early: the session stands in the middle of it and is not used again */
+  #broken = false;
+
+  private constructor(core: Core, input: CheckpointInput, fingerprints: string[]) {
+    this.#core = core;
+    this.#input = input;
+    this.#fingerprints = fingerprints;
+    this.#session = core.openSession();
+  }
+
+  /**
+   * Reads the headers and the small scales. A refused input opens too; its report says why. The sources
+   * belong to the checkpoint from here on, also when this fails.
+   */
+  static async open(core: Core, input: CheckpointInput, hooks: JobHooks = {}): Promise<Checkpoint> {
+    let checkpoint: Checkpoint | null = null;
+    try {
+      const fingerprints = await Promise.all(input.sources.map((source) => source.fingerprint()));
+      checkpoint = new Checkpoint(core, input, fingerprints);
+      await checkpoint.#inspect(hooks, new ProgressMeter(hooks.onProgress));
+      return checkpoint;
+    } catch (thrown) {
+      if (checkpoint !== null) checkpoint.#session.dispose();
+      await closeSources(input);
+      throw thrown;
+    }
+  }
+
+  report(): Report {
+    return this.#session.report();
+  }
+
+  tensors(first: number, count: number): TensorRow[] {
+    return this.#session.tensors(first, count);
+  }
+
+  pairs(first: number, count: number): PairRow[] {
+    return this.#session.pairs(first, count);
+  }
+
+  /** What a conversion would read and write, or what only a person can decide. Writes nothing. */
+  async plan(options: ConvertOptions, hooks: JobHooks = {}): Promise<PlanReply> {
+    const meter = new ProgressMeter(hooks.onProgress);
+    await this.#mend(hooks, meter);
+    return this.#scanAndPlan(options, hooks, meter);
+  }
+
+  async convert(options: ConvertOptions, sink: ByteSink, verify: boolean, hooks: JobHooks = {}): Promise<ConvertReply> {
+    const meter = new ProgressMeter(hooks.onProgress);
+    await this.#mend(hooks, meter);
+
+    // 1. All scales, and what fp16 could overflow; 2. the plan, with exact sizes, before any write.
+    const planned = await this.#scanAndPlan(options, hooks, meter);
+    if (planned.kind === 'decisions') return planned;
+    const { output_bytes, read_bytes } = planned.plan;
+
+    try {
+      // 3. Claim the room, then write front to back while reading.
+      await sink.open(output_bytes);
+      meter.begin('convert', read_bytes);
+      const writtenBytes = await this.#pump(Job.Convert, hooks, meter, sink);
+      checkSize(writtenBytes, output_bytes);
+
+      // 4. Everything is with the system.
+      meter.begin('closing', 0);
+      await sink.close();
+
+      // 5. Read the output back; 6. the input is still what was inspected.
+      if (verify) await this.#verify(sink, output_bytes, hooks, meter);
+      await this.#checkUnchanged();
+
+      // 7. The file gets its name only now, and the result describes itself.
+      const receipt = this.#session.receipt();
+      throwIfCancelled(hooks);
+      await sink.commit();
+      return { kind: 'converted', receipt };
+    } catch (thrown) {
+      this.#broken = true;
+      await sink.abort();
+      throw thrown;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#session.dispose();
+    await closeSources(this.#input);
+  }
+
+  async #inspect(hooks: JobHooks, meter: ProgressMeter): Promise<void> {
+    for (const { name, size } of this.#input.sources) this.#session.addSource(name, size);
+    for (const { name, bytes } of this.#input.sideFiles) this.#session.addSideFile(name, bytes);
+    meter.begin('header', 0);
+    await this.#pump(Job.Inspect, hooks, meter);
+  }
+
+  /** A session that was left in the middle of a job is replaced by a fresh one. */
+  async #mend(hooks: JobHooks, meter: ProgressMeter): Promise<void> {
+    if (!this.#broken) return;
+    await this.#checkUnchanged();
+    this.#session.dispose();
+    this.#session = this.#core.openSession();
+    await this.#inspect(hooks, meter);
+    this.#broken = false;
+  }
+
+  async #scanAndPlan(options: ConvertOptions, hooks: JobHooks, meter: ProgressMeter): Promise<PlanReply> {
+    this.#session.setOptions(options);
+    meter.begin('scan', 0);
+    await this.#pump(Job.Scan, hooks, meter);
+    return this.#session.plan();
+  }
+
+  async #verify(sink: ByteSink, outputBytes: number, hooks: JobHooks, meter: ProgressMeter): Promise<void> {
+    const output = await sink.readBack();
+    try {
+      meter.begin('verify', outputBytes);
+      await this.#pump(Job.Verify, hooks, meter, null, output);
+    } finally {
+      await output.close();
+    }
+  }
+
+  /** Runs one job to its end and returns how many bytes it wrote. */
+  async #pump(
+    job: Job,
+    hooks: JobHooks,
+    meter: ProgressMeter,
+    sink: ByteSink | null = null,
+    output: ByteSource | null = null,
+  ): Promise<number> {
+    const session = this.#session;
+    const ahead = new ReadAhead(
+      () => session.nextWindow(),
+      (index) => this.#sourceOf(index, output),
+    );
+    let writtenBytes = 0;
+    try {
+      for (let step = session.begin(job); step !== Step.Done; ) {
+        throwIfCancelled(hooks);
+        if (step === Step.HasOutput) {
+          writtenBytes += await writeOutput(session, sink);
+          step = session.resume();
+        } else {
+          const { source, bytes } = await ahead.take();
+          step = session.feed(bytes);
+          source.release(bytes);
+          if (meter.add(bytes.length)) await letMessagesIn();
+        }
+      }
+    } catch (thrown) {
+      this.#broken = true;
+      throw thrown;
+    } finally {
+      await ahead.drain();
+    }
+    return writtenBytes;
+  }
+
+  #sourceOf(index: number, output: ByteSource | null): ByteSource {
+    const source = index === OUTPUT_SOURCE ? output : this.#input.sources[index];
+    if (!source) throw new CoreError('wrong_state', '', `the core wants to read source ${index}`);
+    return source;
+  }
+
+  async #checkUnchanged(): Promise<void> {
+    for (const [index, source] of this.#input.sources.entries()) {
+      if ((await source.fingerprint()) === this.#fingerprints[index]) continue;
+      throw new CoreError(
+        'source_changed',
+        source.name,
+        'the file changed while it was being converted; open it again',
+      );
+    }
+  }
+}
+
+async function closeSources({ sources }: CheckpointInput): Promise<void> {
+  for (const source of sources) await source.close();
+}
+
+/** The view dies with resume, so whatever the sink still has to do is awaited before. */
+async function writeOutput(session: Session, sink: ByteSink | null): Promise<number> {
+  if (sink === null) throw new CoreError('wrong_state', '', 'the core has output where none is expected');
+  const view = session.output();
+  const writtenBytes = view.length;
+  const writing = sink.write(view);
+  if (writing) await writing;
+  return writtenBytes;
+}
+
+function checkSize(writtenBytes: number, plannedBytes: number): void {
+  if (writtenBytes === plannedBytes) return;
+  throw new CoreError('verify_failed', '', `${writtenBytes} bytes were written where ${plannedBytes} were planned`);
+}
+
+function throwIfCancelled({ signal }: JobHooks): void {
+  if (signal?.aborted) throw new CoreError('cancelled', '', 'stopped by the user');
+}

@@ -1,0 +1,43 @@
+// Progress, at most ten times a second however small the chunks are; a new phase is always told. The
+// same clock decides when a job lets other messages in, so that a cancel is heard within a chunk.
+import type { Phase, Progress } from './protocol';
+
+const INTERVAL_MS = 100;
+
+export class ProgressMeter {
+  readonly #report: ((progress: Progress) => void) | undefined;
+  #phase: Phase = 'header';
+  #done = 0;
+  #total = 0;
+  #last = 0;
+
+  constructor(report?: (progress: Progress) => void) {
+    this.#report = report;
+  }
+
+  /** `totalBytes` 0: not known. */
+  begin(phase: Phase, totalBytes: number): void {
+    this.#phase = phase;
+    this.#done = 0;
+    this.#total = totalBytes;
+    this.#tell();
+  }
+
+  /** True when it is time to let other messages in. */
+  add(bytes: number): boolean {
+    this.#done += bytes;
+    if (performance.now() - this.#last < INTERVAL_MS) return false;
+    this.#tell();
+    return true;
+  }
+
+  #tell(): void {
+    this.#last = performance.now();
+    this.#report?.({ phase: this.#phase, done_bytes: this.#done, total_bytes: this.#total });
+  }
+}
+
+/** Promises alone never let a message in; a timer does. */
+export function letMessagesIn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}

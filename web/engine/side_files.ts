@@ -1,0 +1,19 @@
+// Files that stand beside a checkpoint and say something about its quantization. Given whole to the
+// core, so they have a bound.
+import { CoreError } from './errors';
+
+export const SIDE_FILE_NAMES = ['config.json', 'hf_quant_config.json', 'quantize_config.json', 'params.json'];
+export const SIDE_FILE_BYTES_MAX = 4 * 1024 * 1024;
+
+export function isSideFile(name: string): boolean {
+  return SIDE_FILE_NAMES.includes(name);
+}
+
+export function checkSideFileSize(name: string, sizeBytes: number): void {
+  if (sizeBytes <= SIDE_FILE_BYTES_MAX) return;
+  throw new CoreError(
+    'config_not_json',
+    name,
+    `${sizeBytes} bytes are more than a configuration (${SIDE_FILE_BYTES_MAX})`,
+  );
+}
