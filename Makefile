@@ -113,8 +113,8 @@ fuzz: setup ## libFuzzer on the core, FUZZ_SECONDS=60 per target
 bench: setup core ## kernels, native and wasm, GB/s
 	@scripts/bench.sh
 
-conformance: cli ## against torch and safetensors themselves; needs PyPI, about 1 GB in build/venv
-	@tests/conformance/run.sh -- $(CLI)
+conformance: cli ## against torch and safetensors themselves; needs PyPI, 5.5 GB in build/venv; GOLDEN=1 renews tests/golden
+	@tests/conformance/run.sh $(if $(GOLDEN),--write-golden) -- $(CLI)
 
 format: setup ## put the formatting right
 	@clang-format -i $(CXX_FILES)
