@@ -91,14 +91,18 @@ JsonWriter& JsonWriter::value(float number) {
   if (std::isnan(number)) return value("NaN");
   if (std::isinf(number)) return value(number > 0 ? "Infinity" : "-Infinity");
   separate();
-  // libc++ 14 has no to_chars for floats: try 6..9 significant digits, 9 always round-trip.
+  out_ += float_text(number);
+  return *this;
+}
+
+// libc++ 14 has no to_chars for floats: try 6..9 significant digits, 9 always round-trip.
+std::string float_text(float number) {
   char text[32];
   for (int digits = 6; digits <= 9; ++digits) {
     std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(number));
     if (std::strtof(text, nullptr) == number) break;
   }
-  out_ += text;
-  return *this;
+  return text;
 }
 
 }  // namespace wb

@@ -8,6 +8,9 @@
 
 namespace wb {
 
+/// The shortest decimal text that reads back as this finite float.
+std::string float_text(float number);
+
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& out) : out_(out) {}

@@ -107,12 +107,16 @@ struct ToF16 {
 
 // ---- fp8 tables ---------------------------------------------------------------------------------------
 
-/// The numbers of the 128 magnitudes. Inf and NaN codes hold zero: tables never serve them.
+/// The numbers of the 128 magnitudes. Tables never serve Inf and NaN codes; they hold the numbers that
+/// would stand there if all exponents were alike, which lets the tables fit.
 template <class Format>
 struct Magnitudes {
   alignas(16) std::array<float, 128> value;
   constexpr Magnitudes() : value() {
-    for (uint8_t code = 0; code <= Format::kMaxCode; ++code) value[code] = f32_from_f8<Format>(code);
+    for (uint32_t code = 0; code < 128; ++code) {
+      const uint32_t bits = (code << (23 - Format::kMantissaBits)) + (static_cast<uint32_t>(127 - Format::kBias) << 23);
+      value[code] = code <= Format::kMaxCode ? f32_from_f8<Format>(static_cast<uint8_t>(code)) : bit_cast<float>(bits);
+    }
   }
 };
 template <class Format>
@@ -194,3 +198,418 @@ struct Nibble {
             wasm_i16x8_add(interleave8_high(low, high), exponent_of(interleave8_high(zeros, codes)))};
   }
 };
+
+/// Whether any code seen was Inf or NaN, at one operation a vector.
+template <class Format>
+struct Specials {
+  v128_t seen = wasm_i64x2_const_splat(0);
+
+  void see(v128_t codes, v128_t sizes) {
+    if constexpr (Format::kRule == Fp8Rule::fnuz) {
+      seen = wasm_i8x16_min(seen, codes);  // 0x80 is the least signed byte
+    } else {
+      seen = wasm_u8x16_max(seen, sizes);
+    }
+  }
+  static v128_t mask(v128_t codes, v128_t sizes) {
+    if constexpr (Format::kRule == Fp8Rule::fnuz) return wasm_i8x16_eq(codes, wasm_i8x16_const_splat(-128));
+    return wasm_u8x16_gt(sizes, wasm_u8x16_const_splat(Format::kMaxCode));
+  }
+  bool any() const { return wasm_v128_any_true(mask(seen, seen)); }
+};
+
+/// Lanes: codes -> bf16 (exact, a Nibble under scale 1) -> float32, times a scale per lane, narrowed.
+template <class Format, class Target>
+struct Lanes {
+  Target target;
+  Nibble<Format, ToBf16> widen;
+  Planes unit;
+
+  explicit Lanes(uint32_t zero)
+      : target(zero), widen(zero), unit(Nibble<Format, ToBf16>::build(ToBf16(zero), 1.0f)) {}
+
+  Results operator()(v128_t codes, v128_t scale0, v128_t scale1, v128_t scale2, v128_t scale3) const {
+    const v128_t sizes = wasm_v128_and(codes, widen.magnitude);
+    const Results exact = widen(codes, sizes, unit);
+    // Setting the exponent makes Inf and NaN of E5M2; elsewhere a special code is NaN, mantissa or not.
+    const v128_t special = Specials<Format>::mask(codes, sizes);
+    const v128_t pattern = wasm_u16x8_const_splat(Format::kRule == Fp8Rule::ieee ? 0x7F80 : 0x7FC0);
+    const v128_t low = wasm_v128_or(exact.low, wasm_v128_and(interleave8_low(special, special), pattern));
+    const v128_t high = wasm_v128_or(exact.high, wasm_v128_and(interleave8_high(special, special), pattern));
+    return {target.narrow(wasm_f32x4_mul(interleave16_low(widen.zeros, low), scale0),
+                          wasm_f32x4_mul(interleave16_high(widen.zeros, low), scale1)),
+            target.narrow(wasm_f32x4_mul(interleave16_low(widen.zeros, high), scale2),
+                          wasm_f32x4_mul(interleave16_high(widen.zeros, high), scale3))};
+  }
+};
+
+/// Delta, built for one scale. Code = 16 g + i; with M mantissa bits a group of 16 spans 16 >> M binades:
+///
+///   result(16 g + i) = table[i] + g * (16 >> M) exponent steps + difference[g][i]
+///
+/// The table is group 6 (results are normal there under any usual scale), and only groups with a
+/// difference are kept: those with subnormal results and, under large scales, infinite ones. Addition is
+/// by bytes; differences are too, so no carry matters.
+template <class Format>
+struct DeltaTables {
+  static constexpr int kGroups = 8;
+  static constexpr int kReference = 6;
+  static constexpr int kGroupStep = (16 >> Format::kMantissaBits) * 4;  // an exponent step is 4 in the upper byte
+
+  Planes table;
+  uint8_t sign;  ///< the scale's: 0x80 or 0
+  uint8_t count = 0;
+  std::array<uint8_t, kGroups> first_code;
+  std::array<Planes, kGroups> difference;
+
+  void build(const ToF16& target, float scale) {
+    const float size = std::fabs(scale);
+    sign = std::signbit(scale) ? 0x80 : 0;
+    count = 0;
+    table = group(target, kReference, size);
+    table.high = wasm_i8x16_sub(table.high, wasm_i8x16_splat(kReference * kGroupStep));
+    for (int g = 0; g < kGroups; ++g) {
+      const Planes actual = group(target, g, size);
+      const v128_t expected_high = wasm_i8x16_add(table.high, wasm_i8x16_splat(static_cast<int8_t>(g * kGroupStep)));
+      const Planes off = {wasm_i8x16_sub(actual.low, table.low), wasm_i8x16_sub(actual.high, expected_high)};
+      if (!wasm_v128_any_true(wasm_v128_or(off.low, off.high))) continue;
+      first_code[count] = static_cast<uint8_t>(16 * g);
+      difference[count] = off;
+      ++count;
+    }
+    // The loops exist for some counts only; what they look up beyond `count` must add nothing.
+    for (int k = count; k < kGroups; ++k) first_code[k] = 0, difference[k] = {};
+  }
+
+  static Planes group(const ToF16& target, int g, float size) {
+    return split_planes(eight_products<Format>(target, 16 * g, size), eight_products<Format>(target, 16 * g + 8, size));
+  }
+};
+
+/// The loop's share of Delta, for up to Count differences.
+template <class Format, int Count>
+struct Delta {
+  using Tables = DeltaTables<Format>;
+  v128_t nibble, group_steps, sign_bit, sign;
+  Planes table;
+  std::array<v128_t, Count> first_code;
+  std::array<Planes, Count> difference;
+
+  Delta(uint32_t zero, const Tables& tables)
+      : nibble(splat8(zero, 15)), group_steps(splat8(zero, 7 * Tables::kGroupStep)), sign_bit(splat8(zero, 0x80)),
+        sign(splat8(zero, tables.sign)), table(tables.table) {
+    for (int k = 0; k < Count; ++k) {
+      first_code[k] = splat8(zero, tables.first_code[k]);
+      difference[k] = tables.difference[k];
+    }
+  }
+
+  Results operator()(v128_t codes, v128_t sizes) const {
+    const v128_t index = wasm_v128_and(codes, nibble);
+    // (size >> 4) * kGroupStep, which is 8 or 16: a shift by one or none, and a mask.
+    const v128_t placed = Tables::kGroupStep == 8 ? wasm_u16x8_shr(codes, 1) : codes;
+    v128_t low = wasm_i8x16_swizzle(table.low, index);
+    v128_t high = wasm_i8x16_add(wasm_i8x16_swizzle(table.high, index), wasm_v128_and(placed, group_steps));
+    for (int k = 0; k < Count; ++k) {  // a swizzle gives 0 for the codes of other groups
+      const v128_t in_group = wasm_i8x16_sub(sizes, first_code[k]);
+      low = wasm_i8x16_add(low, wasm_i8x16_swizzle(difference[k].low, in_group));
+      high = wasm_i8x16_add(high, wasm_i8x16_swizzle(difference[k].high, in_group));
+    }
+    high = wasm_v128_xor(high, wasm_v128_xor(wasm_v128_and(codes, sign_bit), sign));
+    return {interleave8_low(low, high), interleave8_high(low, high)};
+  }
+};
+
+// ---- strips -------------------------------------------------------------------------------------------
+
+/// step(16 codes, index of the first) -> Results over n codes. A last partial vector is the last whole one again, further
+/// right; fewer than 16 codes go through a copy.
+template <class Step>
+void for_each_16(const uint8_t* codes, size_t n, uint8_t* out, Step step) {
+  if (n < 16) {
+    uint8_t padded[16] = {};
+    uint8_t results[32];
+    __builtin_memcpy(padded, codes, n);
+    step(wasm_v128_load(padded), 0).store(results);
+    __builtin_memcpy(out, results, 2 * n);
+    return;
+  }
+  size_t at = 0;
+#pragma clang loop unroll_count(2)
+  for (; at + 16 <= n; at += 16) step(wasm_v128_load(codes + at), at).store(out + 2 * at);
+  if (at < n) step(wasm_v128_load(codes + n - 16), n - 16).store(out + 2 * (n - 16));
+}
+
+/// Runs a table method over one chunk. True: it met Inf or NaN codes, and wrote nonsense for them.
+template <class Format, class Method>
+bool run_tables(const Method& method, const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude) {
+  Specials<Format> specials;
+  for_each_16(codes, n, out, [&specials, method, magnitude](v128_t x, size_t) {
+    const v128_t sizes = wasm_v128_and(x, magnitude);
+    specials.see(x, sizes);
+    return method(x, sizes);
+  });
+  return specials.any();
+}
+
+template <class Format, class Target>
+__attribute__((noinline)) void run_lanes(float scale, const uint8_t* codes, size_t n, uint8_t* out) {
+  const Lanes<Format, Target> lanes(opaque_zero);
+  const v128_t factor = wasm_f32x4_splat(scale);
+  for_each_16(codes, n, out, [lanes, factor](v128_t x, size_t) { return lanes(x, factor, factor, factor, factor); });
+}
+
+template <class Format>
+bool run_delta(const DeltaTables<Format>& tables, const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude) {
+  const uint32_t zero = opaque_zero;
+  if (tables.count <= 1) return run_tables<Format>(Delta<Format, 1>(zero, tables), codes, n, out, magnitude);
+  if (tables.count <= 2) return run_tables<Format>(Delta<Format, 2>(zero, tables), codes, n, out, magnitude);
+  if (tables.count <= 3) return run_tables<Format>(Delta<Format, 3>(zero, tables), codes, n, out, magnitude);
+  if (tables.count <= 5) return run_tables<Format>(Delta<Format, 5>(zero, tables), codes, n, out, magnitude);
+  return run_tables<Format>(Delta<Format, 8>(zero, tables), codes, n, out, magnitude);
+}
+
+enum class Way : uint8_t { nibble, delta, lanes };
+
+/// One scale and the way chosen for it.
+template <class Format, class Target>
+struct Cell {
+  float scale;
+  Way way;
+  Planes table;
+  void build_delta(const Target&) {}
+  bool run_delta_over(const uint8_t*, size_t, uint8_t*, v128_t) const { return false; }
+  static constexpr bool kHasDelta = false;
+};
+template <class Format>
+struct Cell<Format, ToF16> {
+  float scale;
+  Way way;
+  Planes table;
+  DeltaTables<Format> delta;
+  void build_delta(const ToF16& target) { delta.build(target, scale); }
+  bool run_delta_over(const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude) const {
+    return run_delta(delta, codes, n, out, magnitude);
+  }
+  static constexpr bool kHasDelta = true;
+};
+
+/// Groups of 16 and more. Tables are built for a panel of groups and serve all its rows.
+template <class Format, class Target>
+struct CellStrip {
+  static constexpr size_t kPanelGroups = 32;
+  static constexpr size_t kChunk = 4096;         // what one Inf or NaN sends through lanes
+  static constexpr size_t kDeltaWorthwhile = 512;  // 16 vectors of products and their comparison
+
+  Target target;
+  Nibble<Format, Target> nibble;
+  std::array<Cell<Format, Target>, kPanelGroups> cells;
+
+  explicit CellStrip(uint32_t zero) : target(zero), nibble(zero) {}
+
+  void build(Cell<Format, Target>& cell, float scale, size_t codes_sharing) {
+    cell.scale = scale;
+    cell.way = Way::lanes;
+    if (Nibble<Format, Target>::is_exact_for(scale)) {
+      cell.way = Way::nibble;
+      cell.table = Nibble<Format, Target>::build(target, scale);
+    } else if (Cell<Format, Target>::kHasDelta && codes_sharing >= kDeltaWorthwhile && std::isfinite(scale)) {
+      cell.way = Way::delta;
+      cell.build_delta(target);
+    }
+  }
+
+  void run(const Cell<Format, Target>& cell, const uint8_t* codes, size_t n, uint8_t* out) const {
+    for (size_t at = 0; at < n; at += kChunk) {
+      const size_t count = std::min(kChunk, n - at);
+      const uint8_t* from = codes + at;
+      uint8_t* to = out + 2 * at;
+      bool again = true;
+      if (cell.way == Way::nibble) {
+        const Nibble<Format, Target> step = nibble;
+        const Planes table = cell.table;
+        const auto method = [step, table](v128_t x, v128_t sizes) { return step(x, sizes, table); };
+        again = run_tables<Format>(method, from, count, to, nibble.magnitude);
+      } else if (cell.way == Way::delta) {
+        again = cell.run_delta_over(from, count, to, nibble.magnitude);
+      }
+      if (again) run_lanes<Format, Target>(cell.scale, from, count, to);
+    }
+  }
+
+  void run_panel(const uint8_t* codes, size_t rows, size_t cols, size_t panel_cols, size_t group_cols, uint8_t* out) const {
+    for (size_t row = 0; row < rows; ++row) {
+      size_t col = 0;
+      for (size_t group = 0; col < panel_cols; ++group) {
+        const size_t count = std::min(group_cols, panel_cols - col);
+        run(cells[group], codes + row * cols + col, count, out + 2 * (row * cols + col));
+        col += count;
+      }
+    }
+  }
+};
+
+/// Groups under 16 columns: the scales of a panel of columns are spread out, one a column.
+template <class Format, class Target>
+void spread_strip(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
+  constexpr size_t kPanelCols = 256;
+  const Lanes<Format, Target> lanes(opaque_zero);
+  alignas(16) float spread[kPanelCols + 16] = {};
+  for (size_t col = 0; col < cols; col += kPanelCols) {
+    const size_t count = std::min(kPanelCols, cols - col);
+    for (size_t i = 0; i < count; ++i) spread[i] = scales[(col + i) / group_cols];
+    for (size_t row = 0; row < rows; ++row) {
+      const size_t first = row * cols + col;
+      for_each_16(codes + first, count, out + 2 * first, [&lanes, &spread](v128_t x, size_t at) {
+        const float* factors = spread + at;
+        return lanes(x, wasm_v128_load(factors), wasm_v128_load(factors + 4), wasm_v128_load(factors + 8),
+                     wasm_v128_load(factors + 12));
+      });
+    }
+  }
+}
+
+template <class Format, class Target>
+void dequantize(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
+  if (rows == 0 || cols == 0) return;
+  group_cols = std::min(group_cols, cols);
+  if (group_cols < 16 && group_cols < cols) {
+    return spread_strip<Format, Target>(codes, rows, cols, scales, group_cols, out);
+  }
+  CellStrip<Format, Target> strip(opaque_zero);
+  const size_t groups = cols / group_cols + (cols % group_cols != 0);
+  for (size_t first = 0; first < groups; first += strip.kPanelGroups) {
+    const size_t count = std::min(strip.kPanelGroups, groups - first);
+    const size_t col = first * group_cols;
+    const size_t panel_cols = first + count == groups ? cols - col : count * group_cols;
+    for (size_t i = 0; i < count; ++i) strip.build(strip.cells[i], scales[first + i], rows * group_cols);
+    strip.run_panel(codes + col, rows, cols, panel_cols, group_cols, out + 2 * col);
+  }
+}
+
+// ---- casts --------------------------------------------------------------------------------------------
+
+/// step(in, out) casts sixteen elements. The end is handled as in for_each_16.
+template <size_t ElementBytes, class Step>
+void cast_run(const uint8_t* in, size_t n, uint8_t* out, Step step) {
+  if (n < 16) {
+    uint8_t padded[16 * ElementBytes] = {};
+    uint8_t results[32];
+    __builtin_memcpy(padded, in, n * ElementBytes);
+    step(padded).store(results);
+    __builtin_memcpy(out, results, 2 * n);
+    return;
+  }
+  size_t at = 0;
+  for (; at + 16 <= n; at += 16) step(in + at * ElementBytes).store(out + 2 * at);
+  if (at < n) step(in + (n - 16) * ElementBytes).store(out + 2 * (n - 16));
+}
+
+template <class Target>
+void cast_from_f32(const uint8_t* in, size_t n, uint8_t* out) {
+  const Target target(opaque_zero);
+  cast_run<4>(in, n, out, [target](const uint8_t* x) {
+    return Results{target.narrow(wasm_v128_load(x), wasm_v128_load(x + 16)),
+                   target.narrow(wasm_v128_load(x + 32), wasm_v128_load(x + 48))};
+  });
+}
+
+/// bf16 -> f16. From 2^-14 to 2^16 (and for zero) the bias is exchanged and three bits of mantissa are
+/// added; subtraction that stops at zero leaves zero alone. A vector that holds anything else goes
+/// through float32.
+struct F16FromBf16 {
+  ToF16 target;
+  v128_t magnitude, sign, bias, min_normal, normals, zeros;
+
+  explicit F16FromBf16(uint32_t zero)
+      : target(zero), magnitude(splat16(zero, 0x7FFF)), sign(splat16(zero, 0x8000)), bias(splat16(zero, 112 << 7)),
+        min_normal(splat16(zero, 0x3880)), normals(splat16(zero, 0x4780 - 0x3880)), zeros(splat16(zero, 0)) {}
+
+  v128_t fast(v128_t x, v128_t a) const {
+    const v128_t moved = wasm_i16x8_shl(wasm_u16x8_sub_sat(a, bias), 3);
+    return wasm_v128_or(moved, wasm_v128_and(x, sign));
+  }
+  v128_t off(v128_t a) const {
+    const v128_t outside = wasm_u16x8_ge(wasm_i16x8_sub(a, min_normal), normals);
+    return wasm_v128_andnot(outside, wasm_i16x8_eq(a, zeros));
+  }
+  v128_t slow(v128_t x) const { return target.narrow(interleave16_low(zeros, x), interleave16_high(zeros, x)); }
+
+  Results operator()(const uint8_t* in) const {
+    const v128_t x = wasm_v128_load(in);
+    const v128_t y = wasm_v128_load(in + 16);
+    const v128_t a = wasm_v128_and(x, magnitude);
+    const v128_t b = wasm_v128_and(y, magnitude);
+    if (wasm_v128_any_true(wasm_v128_or(off(a), off(b)))) return {slow(x), slow(y)};
+    return {fast(x, a), fast(y, b)};
+  }
+};
+
+/// f16 -> bf16. Normal numbers lose three bits of mantissa and exchange the bias, all in 16-bit lanes.
+/// A vector that holds zero, a subnormal, Inf or NaN goes through float32.
+struct Bf16FromF16 {
+  ToBf16 target;
+  v128_t magnitude, sign, one, three, bias, min_normal, normals;
+
+  explicit Bf16FromF16(uint32_t zero)
+      : target(zero), magnitude(splat16(zero, 0x7FFF)), sign(splat16(zero, 0x8000)), one(splat16(zero, 1)),
+        three(splat16(zero, 3)), bias(splat16(zero, 112 << 7)), min_normal(splat16(zero, 0x0400)),
+        normals(splat16(zero, 0x7C00 - 0x0400)) {}
+
+  v128_t fast(v128_t x, v128_t a) const {
+    const v128_t odd = wasm_v128_and(wasm_u16x8_shr(a, 3), one);
+    const v128_t rounded = wasm_u16x8_shr(wasm_i16x8_add(wasm_i16x8_add(a, three), odd), 3);
+    return wasm_v128_or(wasm_i16x8_add(rounded, bias), wasm_v128_and(x, sign));
+  }
+  v128_t off(v128_t a) const { return wasm_u16x8_ge(wasm_i16x8_sub(a, min_normal), normals); }
+
+  /// Four magnitudes in 32-bit lanes -> float32. Subnormals are counted in units of 2^-24.
+  static v128_t widen(v128_t a) {
+    const v128_t moved = wasm_i32x4_shl(a, 13);
+    const v128_t normal = wasm_i32x4_add(moved, wasm_i32x4_const_splat(112 << 23));
+    const v128_t subnormal = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(a), wasm_f32x4_const_splat(0x1p-24f));
+    const v128_t special = wasm_v128_or(moved, wasm_i32x4_const_splat(0x7F800000));
+    const v128_t finite = wasm_v128_bitselect(subnormal, normal, wasm_i32x4_lt(a, wasm_i32x4_const_splat(0x0400)));
+    return wasm_v128_bitselect(special, finite, wasm_i32x4_ge(a, wasm_i32x4_const_splat(0x7C00)));
+  }
+  /// The magnitude is rounded and the sign put back, but not where the result is NaN.
+  v128_t slow(v128_t x, v128_t a) const {
+    const v128_t result = target.narrow(widen(wasm_u32x4_extend_low_u16x8(a)), widen(wasm_u32x4_extend_high_u16x8(a)));
+    const v128_t is_number = wasm_i16x8_ne(result, target.nan);
+    return wasm_v128_or(result, wasm_v128_and(wasm_v128_and(x, sign), is_number));
+  }
+
+  Results operator()(const uint8_t* in) const {
+    const v128_t x = wasm_v128_load(in);
+    const v128_t y = wasm_v128_load(in + 16);
+    const v128_t a = wasm_v128_and(x, magnitude);
+    const v128_t b = wasm_v128_and(y, magnitude);
+    if (wasm_v128_any_true(wasm_v128_or(off(a), off(b)))) return {slow(x, a), slow(y, b)};
+    return {fast(x, a), fast(y, b)};
+  }
+};
+
+}  // namespace
+
+#define WB_STRIP(to, from, Format, Target)                                                          \
+  void strip_##to##_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales, \
+                                size_t group_cols, uint8_t* out) {                                   \
+    dequantize<Format, Target>(codes, rows, cols, scales, group_cols, out);                          \
+  }
+WB_STRIP(bf16, f8_e4m3, E4M3, ToBf16)
+WB_STRIP(bf16, f8_e5m2, E5M2, ToBf16)
+WB_STRIP(bf16, f8_e4m3fnuz, E4M3Fnuz, ToBf16)
+WB_STRIP(bf16, f8_e5m2fnuz, E5M2Fnuz, ToBf16)
+WB_STRIP(f16, f8_e4m3, E4M3, ToF16)
+WB_STRIP(f16, f8_e5m2, E5M2, ToF16)
+WB_STRIP(f16, f8_e4m3fnuz, E4M3Fnuz, ToF16)
+WB_STRIP(f16, f8_e5m2fnuz, E5M2Fnuz, ToF16)
+#undef WB_STRIP
+
+void cast_bf16_from_f32(const uint8_t* in, size_t n, uint8_t* out) { cast_from_f32<ToBf16>(in, n, out); }
+void cast_f16_from_f32(const uint8_t* in, size_t n, uint8_t* out) { cast_from_f32<ToF16>(in, n, out); }
+void cast_bf16_from_f16(const uint8_t* in, size_t n, uint8_t* out) { cast_run<2>(in, n, out, Bf16FromF16(opaque_zero)); }
+void cast_f16_from_bf16(const uint8_t* in, size_t n, uint8_t* out) { cast_run<2>(in, n, out, F16FromBf16(opaque_zero)); }
+
+}  // namespace wb::kernels::simd128
+#endif

@@ -1,5 +1,7 @@
 #include "quant/grid.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
 
 namespace wb {
@@ -44,10 +46,10 @@ class Matcher {
     grid.rows = m_.batches * m_.rows;
     grid.cols = m_.cols;
     grid.batch_rows = batch_rows;
-    grid.group_rows = group_rows;
-    grid.group_cols = group_cols;
-    grid.grid_rows = ceil_div(batch_rows, group_rows);
-    grid.grid_cols = ceil_div(m_.cols, group_cols);
+    grid.group_rows = std::max<uint64_t>(group_rows, 1);  // a weight may have no rows at all
+    grid.group_cols = std::max<uint64_t>(group_cols, 1);
+    grid.grid_rows = ceil_div(batch_rows, grid.group_rows);
+    grid.grid_cols = ceil_div(m_.cols, grid.group_cols);
     result_.granularity = granularity;
     if (hints_.block && granularity != Granularity::block && granularity != Granularity::per_tensor) {
       note(Errc::config_disagrees, "the config says blocks of " + block_text(*hints_.block) + ", the scale " + shape_text(scale_) + " is " +

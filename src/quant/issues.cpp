@@ -1,0 +1,125 @@
+// What the issues of a pair mean, and what may be answered to those that ask.
+#include <algorithm>
+
+#include "base/json_writer.h"
+#include "quant/pairs.h"
+
+namespace wb {
+namespace {
+
+struct Question {
+  Errc code;
+  std::string_view text;
+};
+
+// One row per question a person may be asked; everything else is a note or a refusal.
+constexpr Question kQuestions[] = {
+    {Errc::scale_missing, "fp8 weights without a scale stand beside others that have one. Where is it?"},
+    {Errc::scale_orphan, "Scales whose weight is not in the input. The weight may be in another shard."},
+    {Errc::scale_on_float_weight, "A scale stands beside a weight that is not quantized; loaders disagree about it."},
+    {Errc::scale_shape_ambiguous, "The shape of the scale fits more than one reading."},
+    {Errc::scale_zero, "Scales that are zero would turn their weights into zeros."},
+    {Errc::scale_negative, "Scales below zero would flip the signs of their weights."},
+    {Errc::scale_infinite, "Infinite scales would turn their weights into infinities."},
+    {Errc::scale_nan, "Scales that are not a number would turn their weights into NaN."},
+    {Errc::layout_undecided, "The bytes may be read in more than one way, and the file does not say which."},
+    {Errc::f16_overflow, "Values beyond 65504 do not fit fp16."},
+};
+
+constexpr Errc kRefusals[] = {Errc::scheme_unsupported, Errc::scale_shape_mismatch, Errc::scale_dtype_unknown, Errc::scale_conflict};
+
+constexpr Choice kChoices[] = {
+    {Errc::scale_missing, "raw", "use the codes as they are, as if the scale were 1"},
+    {Errc::scale_missing, "keep", "leave these tensors in fp8, unchanged"},
+    {Errc::scale_orphan, "drop", "leave these scales out of the output"},
+    {Errc::scale_orphan, "keep", "copy these scales unchanged"},
+    {Errc::scale_on_float_weight, "ignore", "keep the weight as stored and drop the scale"},
+    {Errc::scale_on_float_weight, "multiply", "multiply the weight by its scale"},
+    {Errc::scale_shape_ambiguous, "columns", "one scale a column"},
+    {Errc::scale_zero, "apply", "apply them as they are"},
+    {Errc::scale_negative, "apply", "apply them as they are"},
+    {Errc::scale_infinite, "apply", "apply them as they are"},
+    {Errc::scale_nan, "apply", "apply them as they are"},
+    {Errc::layout_undecided, "e4m3", "read the bytes as F8_E4M3 codes"},
+    {Errc::layout_undecided, "e5m2", "read the bytes as F8_E5M2 codes"},
+    {Errc::layout_undecided, "keep", "copy the bytes and their scale unchanged"},
+    {Errc::f16_overflow, "bf16", "write these tensors as bf16"},
+    {Errc::f16_overflow, "inf", "write infinities"},
+};
+
+}  // namespace
+
+IssueKind issue_kind(Errc code) {
+  if (std::any_of(std::begin(kQuestions), std::end(kQuestions), [code](const Question& q) { return q.code == code; })) {
+    return IssueKind::question;
+  }
+  return std::find(std::begin(kRefusals), std::end(kRefusals), code) != std::end(kRefusals) ? IssueKind::refusal : IssueKind::note;
+}
+
+std::span<const Choice> choices() { return kChoices; }
+
+std::string_view question_text(Errc code) {
+  const auto at = std::find_if(std::begin(kQuestions), std::end(kQuestions), [code](const Question& q) { return q.code == code; });
+  return at == std::end(kQuestions) ? std::string_view() : at->text;
+}
+
+PairState Pair::state() const {
+  PairState worst = issues.empty() ? PairState::ok : PairState::noted;
+  for (const Error& issue : issues) {
+    const IssueKind kind = issue_kind(issue.code);
+    if (kind == IssueKind::refusal) return PairState::refused;
+    if (kind == IssueKind::question) worst = PairState::undecided;
+  }
+  return worst;
+}
+
+bool Pair::has(Errc code) const {
+  return std::any_of(issues.begin(), issues.end(), [code](const Error& issue) { return issue.code == code; });
+}
+
+const std::string& pair_name(const Inventory& inventory, const Pair& pair) {
+  return pair.weight == kNoTensor ? pair.expected_weight : inventory.tensors[pair.weight].name;
+}
+
+namespace {
+
+void renew(Pair& pair, Errc code, uint64_t count, const std::string& where, const std::string& message) {
+  pair.issues.erase(std::remove_if(pair.issues.begin(), pair.issues.end(), [code](const Error& issue) { return issue.code == code; }),
+                    pair.issues.end());
+  if (count > 0) pair.issues.push_back({code, where, message});
+}
+
+// A scale beside a float weight: exactly 1 changes nothing, anything else is a question.
+void check_float_pair(const std::string& name, const std::string& scale, const ScaleStats* stats, Pair& pair) {
+  const bool dummy = stats && stats->nan == 0 && stats->min == 1 && stats->max == 1;
+  renew(pair, Errc::dummy_scale, dummy, name, "`" + scale + "` is exactly 1 beside a weight that is not quantized; it is left out");
+  renew(pair, Errc::scale_on_float_weight, !dummy, name,
+        "`" + name + "` is not quantized, but `" + scale + "` stands beside it" +
+            (stats ? " with values from " + float_text(stats->min) + " to " + float_text(stats->max) : ""));
+}
+
+}  // namespace
+
+void check_scale_values(const Inventory& inventory, const SmallValues& values, Pairing& pairing) {
+  for (Pair& pair : pairing.pairs) {
+    if (pair.weight == kNoTensor || pair.scales.empty() || !scheme(pair.scheme).supported) continue;
+    const std::string& name = inventory.tensors[pair.weight].name;
+    const std::string& scale = inventory.tensors[pair.scales[0]].name;
+    const ScaleStats* stats = values.scale(pair.scales[0]);
+    if (pair.scheme == "scaled_float") {
+      check_float_pair(name, scale, stats, pair);
+      continue;
+    }
+    if (!stats) continue;
+    const std::string of = " of the " + std::to_string(stats->read) + " values of `" + scale + "` ";
+    const auto message = [&](uint64_t count, const char* what) {
+      return "`" + name + "`: " + (stats->read == 1 ? "`" + scale + "` is " : std::to_string(count) + of + (count == 1 ? "is " : "are ")) + what;
+    };
+    renew(pair, Errc::scale_zero, stats->zero, name, message(stats->zero, "zero"));
+    renew(pair, Errc::scale_negative, stats->negative, name, message(stats->negative, "negative"));
+    renew(pair, Errc::scale_infinite, stats->infinite, name, message(stats->infinite, "infinite"));
+    renew(pair, Errc::scale_nan, stats->nan, name, message(stats->nan, "NaN"));
+  }
+}
+
+}  // namespace wb

@@ -1,0 +1,378 @@
+#include "quant/pairs.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace wb {
+namespace {
+
+bool is_scale_dtype(Dtype dtype) {
+  return dtype == Dtype::F32 || dtype == Dtype::BF16 || dtype == Dtype::F16 || dtype == Dtype::F8_E8M0 || dtype == Dtype::U8;
+}
+
+bool is_plain_float(Dtype dtype) { return dtype == Dtype::F32 || dtype == Dtype::BF16 || dtype == Dtype::F16; }
+
+std::string described(const Tensor& tensor) {
+  return "`" + tensor.name + "` " + std::string(dtype_info(tensor.dtype).name) + " " + shape_text(tensor.shape);
+}
+
+// "model-00001-of-00002.safetensors": one of a set.
+bool named_like_a_shard(std::string_view file) {
+  const size_t of = file.rfind("-of-");
+  return of != std::string_view::npos && of >= 6 && file[of - 6] == '-';
+}
+
+void add_evidence(Pair& pair, Evidence evidence) {
+  pair.evidence = static_cast<EvidenceSet>(pair.evidence | evidence_bit(evidence));
+}
+
+class PairFinder {
+ public:
+  PairFinder(const Inventory& inventory, const QuantConfig& config, const SmallValues& values)
+      : inventory_(inventory), config_(config), markers_(values.markers) {
+    result_.roles.assign(inventory.tensors.size(), Role::parameter);
+    result_.pair_of.assign(inventory.tensors.size(), -1);
+  }
+
+  Pairing find() {
+    read_metadata_markers();   // 1. what the file says about its layers
+    claim_markers();           // 2. the marker tensors themselves
+    claim_packed_payloads();   // 3. families known by a companion tensor
+    claim_fp8_payloads();      // 4. everything that is fp8 by dtype
+    claim_scales();            // 5. scales, by name, for those weights; orphans
+    claim_auxiliaries();       // 6. activation and KV-cache scales
+    any_scaled_ = std::any_of(result_.pairs.begin(), result_.pairs.end(), [](const Pair& pair) {
+      return pair.weight != kNoTensor && !pair.scales.empty() && pair.scheme == "fp8_unscaled";
+    });
+    for (Pair& pair : result_.pairs) resolve(pair);  // 7. which scale belongs to which element
+    note_missing_head();
+    return std::move(result_);
+  }
+
+ private:
+  size_t count() const { return inventory_.tensors.size(); }
+  const Tensor& tensor(uint32_t index) const { return inventory_.tensors[index]; }
+  bool free(uint32_t index) const { return result_.roles[index] == Role::parameter && result_.pair_of[index] < 0; }
+
+  void read_metadata_markers() {
+    const std::string* text = inventory_.metadata_value("_quantization_metadata");
+    if (!text) return;
+    if (const Status status = parse_quantization_metadata(*text, markers_); !status) result_.notes.push_back(status.error());
+  }
+
+  void claim_markers() {
+    for (uint32_t i = 0; i < count(); ++i) {
+      const std::string_view name = tensor(i).name;
+      if (name == "scaled_fp8" || ends_with(name, ".scaled_fp8")) {
+        result_.roles[i] = Role::marker;
+        scaled_fp8_marker_ = true;
+      } else if (ends_with(name, ".comfy_quant") && tensor(i).dtype == Dtype::U8) {
+        result_.roles[i] = Role::marker;
+      }
+    }
+  }
+
+  Pair& add_pair(uint32_t weight, std::string_view scheme_id) {
+    Pair pair;
+    pair.weight = weight;
+    pair.scheme = scheme_id;
+    pair.codec = tensor(weight).dtype;
+    result_.roles[weight] = Role::weight;
+    result_.pair_of[weight] = static_cast<int32_t>(result_.pairs.size());
+    result_.pairs.push_back(std::move(pair));
+    return result_.pairs.back();
+  }
+
+  void attach(uint32_t pair_index, uint32_t index, Role role) {
+    result_.roles[index] = role;
+    result_.pair_of[index] = static_cast<int32_t>(pair_index);
+    result_.pairs[pair_index].scales.push_back(index);
+  }
+
+  // The rule that makes tensor i a packed payload, or null.
+  const PackedRule* packed_rule(uint32_t i) const {
+    const Tensor& payload = tensor(i);
+    for (const PackedRule& rule : packed_rules()) {
+      if (!(rule.dtypes & dtype_bit(payload.dtype)) || !ends_with(payload.name, rule.payload)) continue;
+      if (rule.needs.empty()) return &rule;
+      const Tensor* companion = inventory_.find(stem(payload.name, rule.payload) + std::string(rule.needs));
+      if (companion && (rule.needs_dtypes == 0 || (rule.needs_dtypes & dtype_bit(companion->dtype)))) return &rule;
+    }
+    return nullptr;
+  }
+
+  static std::string stem(const std::string& name, std::string_view suffix) { return name.substr(0, name.size() - suffix.size()); }
+
+  void claim_packed_payloads() {
+    for (uint32_t i = 0; i < count(); ++i) {
+      if (!free(i)) continue;
+      const PackedRule* rule = packed_rule(i);
+      if (!rule) continue;
+      Pair& pair = add_pair(i, rule->scheme);
+      pair.per_element = rule->per_element;
+      add_evidence(pair, Evidence::name);
+      add_evidence(pair, Evidence::dtypes_and_shapes);
+      claim_companions(static_cast<uint32_t>(result_.pairs.size() - 1), stem(tensor(i).name, rule->payload), rule->companions);
+    }
+  }
+
+  void claim_companions(uint32_t pair_index, const std::string& base, std::string_view suffixes) {
+    while (!suffixes.empty()) {
+      const size_t space = suffixes.find(' ');
+      const int64_t at = inventory_.find_index(base + std::string(suffixes.substr(0, space)));
+      if (at >= 0 && free(static_cast<uint32_t>(at))) attach(pair_index, static_cast<uint32_t>(at), Role::scale);
+      suffixes = space == std::string_view::npos ? std::string_view() : suffixes.substr(space + 1);
+    }
+  }
+
+  void claim_fp8_payloads() {
+    for (uint32_t i = 0; i < count(); ++i) {
+      if (free(i) && is_fp8_payload(tensor(i).dtype)) add_pair(i, "fp8_unscaled");
+    }
+  }
+
+  // fp8 codes in a U8 container, beside a float scale: config says so, or somebody must (case E14).
+  bool claim_u8_payload(uint32_t weight, uint32_t scale, const ScaleRule& rule) {
+    if (tensor(weight).dtype != Dtype::U8 || !free(weight) || !rule.unmistakable || !is_plain_float(tensor(scale).dtype)) return false;
+    Pair& pair = add_pair(weight, "fp8_scaled");
+    const bool e5m2 = config_.format == "e5m2" || config_.format == "float8_e5m2";
+    pair.codec = e5m2 ? Dtype::F8_E5M2 : Dtype::F8_E4M3;
+    if (config_.method == "fp8") {
+      add_evidence(pair, Evidence::config);
+    } else {
+      pair.issues.push_back({Errc::layout_undecided, tensor(weight).name,
+                             described(tensor(weight)) + " has the float scale " + described(tensor(scale)) +
+                                 ": its bytes may be fp8 codes or packed 4-bit values, and no config says which"});
+    }
+    return true;
+  }
+
+  void claim_scales() {
+    for (uint32_t i = 0; i < count(); ++i) {
+      if (free(i)) claim_scale(i);
+    }
+  }
+
+  void claim_scale(uint32_t i) {
+    const std::string& name = tensor(i).name;
+    for (const ScaleRule& rule : scale_rules()) {
+      if (!ends_with(name, rule.suffix)) continue;
+      const std::string target = stem(name, rule.suffix) + std::string(rule.target);
+      const int64_t at = inventory_.find_index(target);
+      if (at < 0) {
+        if (rule.unmistakable && is_scale_dtype(tensor(i).dtype)) return add_orphan(i, target);
+        continue;
+      }
+      const auto weight = static_cast<uint32_t>(at);
+      if (result_.pair_of[weight] < 0 && !claim_u8_payload(weight, i, rule)) {
+        if (!rule.unmistakable || !is_plain_float(tensor(weight).dtype) || !free(weight)) continue;
+        add_pair(weight, "scaled_float");
+      }
+      if (result_.roles[weight] != Role::weight) continue;
+      return attach(static_cast<uint32_t>(result_.pair_of[weight]), i, Role::scale);
+    }
+  }
+
+  void add_orphan(uint32_t scale, const std::string& target) {
+    Pair pair;
+    pair.expected_weight = target;
+    pair.scheme = "fp8_scaled";
+    pair.issues.push_back({Errc::scale_orphan, target, "`" + tensor(scale).name + "` scales `" + target + "`, which is not in the input"});
+    orphans_.push_back(pair);
+    orphans_.back().scales.push_back(scale);
+    result_.roles[scale] = Role::scale;
+  }
+
+  void claim_auxiliaries() {
+    for (Pair& orphan : orphans_) {
+      result_.pair_of[orphan.scales[0]] = static_cast<int32_t>(result_.pairs.size());
+      result_.pairs.push_back(std::move(orphan));
+    }
+    const bool markers = std::find(result_.roles.begin(), result_.roles.end(), Role::marker) != result_.roles.end();
+    result_.quantized = !result_.pairs.empty() || markers || config_.says_quantized() || !markers_.empty();
+    if (!result_.quantized) return;  // a model of plain floats may well call a parameter input_scale
+    for (uint32_t i = 0; i < count(); ++i) {
+      if (!free(i)) continue;
+      for (const AuxiliaryRule& rule : auxiliary_rules()) {
+        if (ends_with(tensor(i).name, rule.suffix)) {
+          result_.roles[i] = rule.role;
+          break;
+        }
+      }
+    }
+  }
+
+  void resolve(Pair& pair) {
+    if (pair.weight == kNoTensor) return;
+    const Tensor& weight = tensor(pair.weight);
+    const LayerMarker* marker = apply_marker(weight, pair);
+    if (!scheme(pair.scheme).supported) return refuse_scheme(weight, pair);
+    if (config_.says_quantized()) add_evidence(pair, Evidence::config);
+    if (pair.scales.empty()) return resolve_unscaled(weight, marker, pair);
+    if (pair.scheme == "fp8_unscaled") pair.scheme = "fp8_scaled";
+    add_evidence(pair, Evidence::name);
+    add_evidence(pair, Evidence::dtypes_and_shapes);
+    if (pair.scales.size() > 1) {
+      pair.issues.push_back({Errc::scale_conflict, weight.name,
+                             "`" + weight.name + "` has two scales: " + described(tensor(pair.scales[0])) + " and " + described(tensor(pair.scales[1]))});
+      return;
+    }
+    resolve_grid(weight, tensor(pair.scales[0]), marker, pair);
+  }
+
+  const LayerMarker* apply_marker(const Tensor& weight, Pair& pair) {
+    const auto at = markers_.find(std::string(layer_of(weight.name)));
+    if (at == markers_.end()) {
+      if (scaled_fp8_marker_) add_evidence(pair, Evidence::scaled_fp8_marker);
+      return nullptr;
+    }
+    const LayerMarker& marker = at->second;
+    add_evidence(pair, marker.from_metadata ? Evidence::quantization_metadata : Evidence::comfy_quant);
+    const std::string_view named = scheme_of_marker(marker.format);
+    if (!named.empty()) {
+      pair.scheme = named;
+    } else if ((marker.format == "float8_e5m2") != (pair.codec == Dtype::F8_E5M2)) {
+      pair.issues.push_back({Errc::marker_conflict, weight.name,
+                             "the marker of `" + weight.name + "` says " + marker.format + ", its dtype is " +
+                                 std::string(dtype_info(weight.dtype).name) + "; the dtype is used"});
+    }
+    return &marker;
+  }
+
+  void refuse_scheme(const Tensor& weight, Pair& pair) const {
+    const Scheme& row = scheme(pair.scheme);
+    pair.issues.push_back({Errc::scheme_unsupported, weight.name,
+                           described(weight) + " is " + std::string(row.title) + ", which this version recognises but does not convert"});
+  }
+
+  // No scale at all: plain fp8 if nothing anywhere says otherwise, else a scale was lost (case C08).
+  void resolve_unscaled(const Tensor& weight, const LayerMarker* marker, Pair& pair) const {
+    add_evidence(pair, Evidence::dtypes_and_shapes);
+    std::string why;
+    if (marker) {
+      why = "its marker says " + marker->format;
+    } else if (any_scaled_) {
+      why = "other weights have scales";
+    } else if (scaled_fp8_marker_) {
+      why = "the marker scaled_fp8 says that there are scales";
+    } else if (config_.says_quantized()) {
+      why = "the config says quant_method " + config_.method;
+    } else if (inventory_.sources.size() == 1 && named_like_a_shard(inventory_.sources[0].name)) {
+      why = "this is one shard of a set; the scale may be in another shard";
+    } else {
+      pair.issues.push_back({Errc::unscaled_fp8, weight.name, "no scale anywhere in the input: the values are used as they are"});
+      return;
+    }
+    pair.issues.push_back({Errc::scale_missing, weight.name, described(weight) + " has no scale, but " + why});
+  }
+
+  void resolve_grid(const Tensor& weight, const Tensor& scale, const LayerMarker* marker, Pair& pair) {
+    if (!is_scale_dtype(scale.dtype)) {
+      pair.issues.push_back({Errc::scale_dtype_unknown, weight.name, described(scale) + " cannot be the scale of " + described(weight)});
+      return;
+    }
+    GridHints hints;
+    hints.block = config_.block;
+    if (!hints.block && marker && marker->group_size) hints.block = {{*marker->group_size, *marker->group_size}};
+    hints.parts = fused_parts(weight.name);
+    GridMatch match = match_grid(weight.name, weight.shape, scale.shape, hints);
+    if (match.problem && is_swizzled_mx(weight, scale)) {
+      pair.scheme = "mxfp8_swizzled";
+      return refuse_scheme(weight, pair);
+    }
+    pair.granularity = match.granularity;
+    pair.grid = match.grid;
+    for (Error& note : match.notes) pair.issues.push_back(std::move(note));
+    if (match.problem) pair.issues.push_back(std::move(*match.problem));
+  }
+
+  // Exponents padded to 128 x 4 tiles, as ComfyUI and LightX2V store them.
+  static bool is_swizzled_mx(const Tensor& weight, const Tensor& scale) {
+    if (scale.dtype != Dtype::F8_E8M0 && scale.dtype != Dtype::U8) return false;
+    if (weight.shape.size() != 2) return false;
+    const uint64_t rows = 128 * ceil_div(weight.shape[0], 128);
+    const uint64_t cols = 4 * ceil_div(ceil_div(weight.shape[1], 32), 4);
+    return scale.shape == Shape{rows, cols};
+  }
+
+  // Case F03: one model in the reports says untied and still ships no head.
+  void note_missing_head() {
+    if (config_.tie_word_embeddings != std::optional<bool>(false)) return;
+    bool embeds = false;
+    for (const Tensor& each : inventory_.tensors) {
+      if (ends_with(each.name, "lm_head.weight") || each.name == "output.weight") return;
+      embeds = embeds || ends_with(each.name, "embed_tokens.weight");
+    }
+    if (embeds) {
+      result_.notes.push_back({Errc::untied_head_missing, "lm_head.weight",
+                               "the config says that embeddings are not tied, but lm_head.weight is not in the input"});
+    }
+  }
+
+  const Inventory& inventory_;
+  const QuantConfig& config_;
+  LayerMarkers markers_;
+  bool scaled_fp8_marker_ = false;
+  bool any_scaled_ = false;  // some fp8 weight has a scale, so the others should have one too
+  std::vector<Pair> orphans_;
+  Pairing result_;
+};
+
+}  // namespace
+
+Pairing find_pairs(const Inventory& inventory, const QuantConfig& config, const SmallValues& values) {
+  Pairing pairing = PairFinder(inventory, config, values).find();
+  check_scale_values(inventory, values, pairing);
+  return pairing;
+}
+
+namespace {
+
+std::string_view codec_name(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::F8_E4M3: return "e4m3";
+    case Dtype::F8_E5M2: return "e5m2";
+    case Dtype::F8_E4M3FNUZ: return "e4m3fnuz";
+    case Dtype::F8_E5M2FNUZ: return "e5m2fnuz";
+    default: return dtype_info(dtype).name;
+  }
+}
+
+std::string divided(const char* index, uint64_t by) { return by == 1 ? index : std::string(index) + "/" + std::to_string(by); }
+
+// The index into the scale, e.g. "[r/128, c/128]".
+std::string scale_index(const Pair& pair) {
+  const Grid& grid = pair.grid;
+  const bool stack = grid.batch_rows != grid.rows;
+  const std::string row = divided("r", grid.group_rows);
+  const std::string col = divided("c", grid.group_cols);
+  switch (pair.granularity) {
+    case Granularity::per_row:
+    case Granularity::per_part: return stack ? "[e, " + row + "]" : "[" + row + "]";
+    case Granularity::per_expert: return "[e]";
+    case Granularity::per_column: return stack ? "[e, c]" : "[c]";
+    case Granularity::group:
+    case Granularity::block: return (stack ? "[e, " : "[") + row + ", " + col + "]";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+std::string formula_text(const Inventory& inventory, const Pair& pair) {
+  if (pair.weight == kNoTensor) return "";
+  const Scheme& row = scheme(pair.scheme);
+  if (!row.supported || pair.scheme == "scaled_float") return std::string(row.formula);
+  const std::string codec(codec_name(pair.codec));
+  if (pair.scales.empty()) return "w = " + codec + "(code)";
+  if (pair.granularity == Granularity::unknown || pair.granularity == Granularity::none) return "undecided";
+  const Tensor& scale = inventory.tensors[pair.scales[0]];
+  const std::string index = scale_index(pair);
+  const std::string name = scale.name.substr(scale.name.rfind('.') + 1) + index;
+  const bool exponent = scale.dtype == Dtype::F8_E8M0 || scale.dtype == Dtype::U8;
+  const std::string at = index.empty() ? "" : index[1] == 'e' ? "[e,r,c]" : "[r,c]";
+  return "w" + at + " = " + codec + "(code" + at + ") * " + (exponent ? "2^(" + name + " - 127)" : name);
+}
+
+}  // namespace wb

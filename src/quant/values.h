@@ -1,0 +1,60 @@
+// SmallValues: the contents of the tensors that are small enough to read when a file is opened:
+// scales, markers, flags. Big scales are read by the scan before a conversion.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "quant/markers.h"
+#include "safetensors/inventory.h"
+
+namespace wb {
+
+/// A tensor of more bytes than this is not read on opening.
+inline constexpr uint64_t kSmallTensorBytes = 64 * 1024;
+/// All small tensors together; what is beyond it waits for the scan.
+inline constexpr uint64_t kSmallTotalBytes = 16 * 1024 * 1024;
+/// Values shown inline in the tensor table.
+inline constexpr uint64_t kInlineElements = 8;
+
+/// Over all values of one scale tensor, as float32.
+struct ScaleStats {
+  uint64_t read = 0;  ///< values seen so far; all of them when equal to the element count
+  float min = 0;      ///< of the values that are numbers
+  float max = 0;
+  uint64_t zero = 0;
+  uint64_t negative = 0;
+  uint64_t infinite = 0;
+  uint64_t nan = 0;
+
+  void add(const float* values, size_t n);
+  float largest_magnitude() const;
+
+ private:
+  uint64_t numbers_ = 0;  // values that are not NaN
+};
+
+class SmallValues {
+ public:
+  /// Indices of the tensors worth reading, by source and offset.
+  static std::vector<uint32_t> wanted(const Inventory& inventory);
+
+  /// Takes the bytes of one wanted tensor. Problems with markers and flags go to `warnings`.
+  void take(const Inventory& inventory, uint32_t tensor, ByteView bytes, std::vector<Error>& warnings);
+
+  const ScaleStats* scale(uint32_t tensor) const;
+  ScaleStats& scale_to_fill(uint32_t tensor) { return scales_[tensor]; }
+  /// Up to kInlineElements values of a small float tensor, or null.
+  const std::vector<float>* inline_values(uint32_t tensor) const;
+
+  LayerMarkers markers;  ///< of all .comfy_quant tensors
+
+ private:
+  std::unordered_map<uint32_t, ScaleStats> scales_;
+  std::unordered_map<uint32_t, std::vector<float>> inline_;
+};
+
+}  // namespace wb
