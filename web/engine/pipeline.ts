@@ -138,6 +138,8 @@ export class Checkpoint {
   }
 
   async #scanAndPlan(options: ConvertOptions, hooks: JobHooks, meter: ProgressMeter): Promise<PlanReply> {
+    const { error } = this.#session.report();
+    if (error !== undefined) throw CoreError.from(error);
     this.#session.setOptions(options);
     meter.begin('scan', 0);
     await this.#pump(Job.Scan, hooks, meter);
