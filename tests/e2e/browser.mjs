@@ -1,0 +1,175 @@
+// Stock Chromium on the built page, and what the tests need around it: downloads on disk, memory of all its processes.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import puppeteer from 'puppeteer-core';
+import { serve } from '../../scripts/serve.mjs';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PAGE = join(ROOT, 'build/page');
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+];
+
+/** A folder of the test's own on disk; gone with clean(). */
+export function scratchFolder() {
+  const path = mkdtempSync(join(tmpdir(), 'weighbridge-e2e-'));
+  return { path, clean: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** One browser with a fresh profile, the page open in it, and a list of everything that went wrong in it. */
+export async function openPage(folder, viewport = { width: 1280, height: 900 }) {
+  if (!existsSync(join(PAGE, 'index.html'))) throw new Error('no page in build/page: run `make build` first');
+  const site = await serve(PAGE);
+  const browser = await puppeteer.launch({
+    executablePath: CHROMIUM,
+    headless: true,
+    args: FLAGS,
+    userDataDir: mkdtempSync(join(folder, 'profile-')),
+    defaultViewport: viewport,
+    protocolTimeout: 600_000,
+  });
+  const downloads = mkdtempSync(join(folder, 'downloads-'));
+  const session = await browser.target().createCDPSession();
+  await session.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: downloads });
+
+  const page = await browser.newPage();
+  const faults = [];
+  page.on('pageerror', (error) => faults.push(`page error: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(`console: ${message.text()}`);
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(site.url) && !/^(blob|data):/.test(url)) faults.push(`a request to ${url}`);
+  });
+  await page.goto(site.url);
+  return {
+    page,
+    browser,
+    downloads,
+    faults,
+    close: async () => {
+      await browser.close();
+      await site.close();
+    },
+  };
+}
+
+export const byId = (id) => `[data-testid="${id}"]`;
+
+/** The text of an element once it is there and not empty. */
+export async function textOf(page, id, timeout = 20_000) {
+  const handle = await page.waitForSelector(byId(id), { visible: true, timeout });
+  const text = await handle.evaluate((element) => element.textContent ?? '');
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+export async function bytesOf(page, id) {
+  const handle = await page.waitForSelector(byId(id), { timeout: 20_000 });
+  const value = await handle.evaluate((element) => element.getAttribute('data-bytes'));
+  if (!/^\d+$/.test(value ?? '')) throw new Error(`${id} has no data-bytes but ${value}`);
+  return Number(value);
+}
+
+export async function chooseFiles(page, ...paths) {
+  const input = await page.waitForSelector(byId('file-input'), { timeout: 20_000 });
+  await input.uploadFile(...paths);
+}
+
+export async function press(page, id) {
+  const handle = await page.waitForSelector(byId(id), { visible: true, timeout: 20_000 });
+  await handle.click();
+}
+
+/** Everything the page keeps in its private file system, with sizes. */
+export function privateFiles(page) {
+  return page.evaluate(async () => {
+    const found = [];
+    const walk = async (folder, path) => {
+      for await (const [name, entry] of folder.entries()) {
+        if (entry.kind === 'directory') await walk(entry, `${path}${name}/`);
+        else found.push({ name: path + name, size: (await entry.getFile()).size });
+      }
+    };
+    await walk(await navigator.storage.getDirectory(), '');
+    return found;
+  });
+}
+
+/** The one finished download of at least `size` bytes. */
+export async function downloaded(folder, size, timeout = 300_000) {
+  const end = Date.now() + timeout;
+  for (;;) {
+    const names = readdirSync(folder);
+    const done = names.filter((name) => !name.endsWith('.crdownload'));
+    if (done.length === 1 && names.length === 1 && statSync(join(folder, done[0])).size >= size)
+      return join(folder, done[0]);
+    if (Date.now() > end) throw new Error(`no download of ${size} bytes after ${timeout / 1000} s; there is: ${names}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+// ---- memory, as the kernel counts it
+
+function processTree(root) {
+  const children = new Map();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const fields = readFileSync(`/proc/${name}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      const parent = Number(fields[1]);
+      children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+    } catch {
+      // it ended meanwhile
+    }
+  }
+  const tree = [root];
+  for (let i = 0; i < tree.length; i++) tree.push(...(children.get(tree[i]) ?? []));
+  return tree;
+}
+
+function kibOf(pid, field) {
+  try {
+    return Number(
+      readFileSync(`/proc/${pid}/status`, 'utf8').match(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm'))?.[1] ?? 0,
+    );
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * How far the browser's processes grow from now on: the sum over processes of (peak - resident now), from the peaks
+ * that the kernel keeps, so nothing falls between two samples. A process that appears later counts in full.
+ */
+export function watchMemory(browser) {
+  const root = browser.process().pid;
+  const before = new Map();
+  for (const pid of processTree(root)) {
+    try {
+      writeFileSync(`/proc/${pid}/clear_refs`, '5');
+    } catch {
+      // it ended meanwhile
+    }
+    before.set(pid, kibOf(pid, 'VmRSS'));
+  }
+  return {
+    growthMiB: () => {
+      const grown = processTree(root).map((pid) => Math.max(0, kibOf(pid, 'VmHWM') - (before.get(pid) ?? 0)));
+      return grown.reduce((sum, kib) => sum + kib, 0) / 1024;
+    },
+  };
+}
