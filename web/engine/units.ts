@@ -47,11 +47,12 @@ export function formatMemoryGb(bytes: number): string {
   return bytes < 9.95e9 ? formatDecimal(bytes) : `${Math.ceil(bytes / 1e9 - 0.1)} GB`;
 }
 
+/** Three figures. A value that would round up to the next unit is written in that one. */
 function inUnits(bytes: number, units: readonly [string, number][]): string {
   for (const [unit, size] of units) {
-    if (bytes < size) continue;
     const value = bytes / size;
-    return `${value.toFixed(value < 9.995 ? 2 : 1)} ${unit}`;
+    if (value < 0.9995) continue;
+    return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${unit}`;
   }
   return formatBytes(bytes);
 }
