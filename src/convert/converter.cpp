@@ -1,0 +1,175 @@
+#include "convert/converter.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace wb {
+namespace {
+
+/// Output is handed out when the next piece might not fit; a piece makes at most two windows of it.
+constexpr uint64_t kOutBytes = 4 * kWindowBytes;
+static_assert(kOutBytes >= 2 * kWindowBytes);
+/// A tile of one-byte scales, widened.
+constexpr uint64_t kScaleFloats = kScaleTileBytes;
+
+// Codes that mean NaN; the rule of each format stands in dtypes.inc.
+uint64_t count_nan_codes(Dtype codec, const uint8_t* codes, uint64_t n) {
+  uint64_t count = 0;
+  switch (codec) {
+    case Dtype::F8_E4M3:
+      for (uint64_t i = 0; i < n; ++i) count += (codes[i] & 0x7F) == 0x7F;
+      break;
+    case Dtype::F8_E5M2:
+      for (uint64_t i = 0; i < n; ++i) count += (codes[i] & 0x7F) > 0x7C;
+      break;
+    case Dtype::F8_E4M3FNUZ:
+    case Dtype::F8_E5M2FNUZ:
+      for (uint64_t i = 0; i < n; ++i) count += codes[i] == 0x80;
+      break;
+    default: break;
+  }
+  return count;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Converter>> Converter::create(const Inventory& inventory, const Plan& plan, Mode mode) {
+  std::unique_ptr<Converter> converter(new Converter(inventory, plan, mode));
+  for (uint8_t slot = 0; slot < kSlots; ++slot) {
+    WB_TRY(converter->slots_[slot], Buffer::create(ReadPlanner::slot_bytes(slot)));
+  }
+  WB_TRY(converter->scales_, Buffer::create(kScaleFloats * sizeof(float)));
+  WB_TRY(converter->out_, Buffer::create(mode == Mode::write ? kOutBytes : 1));
+  return converter;
+}
+
+JobStep Converter::begin() { return advance(); }
+
+std::optional<Window> Converter::next_read() {
+  for (;;) {
+    for (Op& op : ops_) {
+      if (op.is_read && !op.handed_out) {
+        op.handed_out = true;
+        return op.window;
+      }
+    }
+    if (!planner_.plan_next(ops_)) return std::nullopt;
+  }
+}
+
+uint8_t* Converter::input() { return slots_[ops_.front().slot].data(); }
+
+JobStep Converter::feed() {
+  if (ops_.empty() || !ops_.front().is_read) return JobStep::failed;
+  ops_.pop_front();
+  return advance();
+}
+
+JobStep Converter::resume() {
+  out_used_ = 0;
+  return advance();
+}
+
+// Runs everything that needs no further input, as long as there is room for its output.
+JobStep Converter::advance() {
+  if (mode_ == Mode::write && !emit_header()) return hand_out();
+  for (;;) {
+    if (ops_.empty() && !planner_.plan_next(ops_)) return out_used_ > 0 ? hand_out() : JobStep::done;
+    const Op& op = ops_.front();
+    if (op.is_read) return JobStep::need_input;
+    if (!has_room(op.piece)) return hand_out();
+    run(op);
+    ops_.pop_front();
+  }
+}
+
+JobStep Converter::hand_out() {
+  hash_.update(output());
+  written_bytes_ += out_used_;
+  return JobStep::has_output;
+}
+
+// True when all of the header is in the output.
+bool Converter::emit_header() {
+  const uint64_t n = std::min<uint64_t>(plan_.header.size() - header_done_, kOutBytes - out_used_);
+  std::copy_n(plan_.header.data() + header_done_, n, out_.data() + out_used_);
+  header_done_ += n;
+  out_used_ += n;
+  return header_done_ == plan_.header.size();
+}
+
+uint64_t Converter::out_bytes(const Piece& piece) const {
+  const Step& step = plan_.steps[piece.step];
+  const uint64_t bytes = piece.end - piece.begin;
+  return step.action == Action::copy ? bytes : bytes * 8 / dtype_info(step.codec).bits * 2;
+}
+
+bool Converter::has_room(const Piece& piece) const { return mode_ == Mode::count || out_used_ + out_bytes(piece) <= kOutBytes; }
+
+void Converter::run(const Op& op) {
+  const Step& step = plan_.steps[op.piece.step];
+  const uint8_t* const payload = slots_[op.payload_slot].data() + op.payload_offset;
+  const uint64_t bytes = op.piece.end - op.piece.begin;
+  uint8_t* const out = out_.data() + out_used_;
+  if (step.action == Action::dequantize) {
+    outcomes_[op.piece.step].nan_codes += count_nan_codes(step.codec, payload, bytes);
+    run_dequantize(op, step, payload);
+  } else if (step.action == Action::cast) {
+    const auto elements = static_cast<size_t>(bytes * 8 / dtype_info(step.codec).bits);
+    if (step.dtype == Dtype::F16) outcomes_[op.piece.step].loss += kernels::count_f16_loss_cast(step.codec, payload, elements);
+    if (mode_ == Mode::write) step.kernel->cast(payload, elements, out);
+  } else {
+    std::copy_n(payload, bytes, out);
+  }
+  if (mode_ == Mode::write) out_used_ += out_bytes(op.piece);
+}
+
+// Cuts the piece into strips of rows that share one row of scales.
+void Converter::run_dequantize(const Op& op, const Step& step, const uint8_t* payload) {
+  const Piece& piece = op.piece;
+  const Grid& grid = step.grid;
+  float* const scales = reinterpret_cast<float*>(scales_.data());
+  scales[0] = 1;
+  if (step.scale != kNoTensor) {
+    const Dtype dtype = inventory_.tensors[step.scale].dtype;
+    const uint64_t n = (piece.scale_end - piece.scale_begin) / (dtype_info(dtype).bits / 8);
+    kernels::widen_scales(dtype, slots_[op.scale_slot].data() + op.scale_offset, static_cast<size_t>(n), scales);
+  }
+  const uint64_t element_bytes = dtype_info(step.codec).bits / 8;
+  const uint64_t cols = piece.col_end - piece.col_begin;
+  const uint64_t first_scale_row = grid.scale_row(piece.row_begin);
+  uint8_t* out = out_.data() + out_used_;
+  for (uint64_t row = piece.row_begin; row < piece.row_end;) {
+    const uint64_t scale_row = grid.scale_row(row);
+    const uint64_t in_matrix = row % grid.batch_rows;
+    const uint64_t group_end = row - in_matrix + std::min(grid.batch_rows, (in_matrix / grid.group_rows + 1) * grid.group_rows);
+    const uint64_t rows = std::min(piece.row_end, group_end) - row;
+    const float* strip_scales = scales + (scale_row - first_scale_row) * grid.grid_cols;
+    // A part of a row may begin inside a group of columns: finish that group on its own.
+    const uint64_t into_group = piece.col_begin % grid.group_cols;
+    const uint64_t head = into_group == 0 ? 0 : std::min(cols, grid.group_cols - into_group);
+    if (head > 0) {
+      run_strip(op, step, payload, 1, head, strip_scales, head, out);
+      ++strip_scales;
+    }
+    if (cols > head) run_strip(op, step, payload + head * element_bytes, rows, cols - head, strip_scales, grid.group_cols, out + head * 2);
+    payload += rows * cols * element_bytes;
+    out += rows * cols * 2;
+    row += rows;
+  }
+}
+
+void Converter::run_strip(const Op& op, const Step& step, const uint8_t* codes, uint64_t rows, uint64_t cols, const float* scales,
+                          uint64_t group_cols, uint8_t* out) {
+  // A group longer than the strip is one group; this also keeps it within size_t.
+  const auto group = static_cast<size_t>(std::min(group_cols, cols));
+  const auto n_rows = static_cast<size_t>(rows);
+  const auto n_cols = static_cast<size_t>(cols);
+  if (step.dtype == Dtype::F16) {
+    outcomes_[op.piece.step].loss += kernels::count_f16_loss_strip(step.codec, codes, n_rows, n_cols, scales, group);
+  }
+  if (mode_ == Mode::write) step.kernel->strip(codes, n_rows, n_cols, scales, group, out);
+}
+
+}  // namespace wb

@@ -1,0 +1,71 @@
+// Converter: runs a plan over buffers that are allocated once. Appends the output, header first.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/buffer.h"
+#include "convert/hash.h"
+#include "convert/job.h"
+#include "convert/reads.h"
+
+namespace wb {
+
+/// What happened to one step; only what is worth telling.
+struct StepOutcome {
+  uint64_t nan_codes = 0;
+  kernels::F16Loss loss;
+};
+
+class Converter final : public Job {
+ public:
+  /// write: the whole output. count: nothing is written, only the losses of f16 are counted.
+  enum class Mode : uint8_t { write, count };
+
+  /// Inventory and plan must outlive the converter. Errc: out_of_memory.
+  static Result<std::unique_ptr<Converter>> create(const Inventory& inventory, const Plan& plan, Mode mode);
+
+  JobStep begin() override;
+  std::optional<Window> next_read() override;
+  uint8_t* input() override;
+  JobStep feed() override;
+  ByteView output() const override { return {out_.data(), out_used_}; }
+  JobStep resume() override;
+
+  const std::vector<StepOutcome>& outcomes() const { return outcomes_; }
+  uint64_t written_bytes() const { return written_bytes_; }
+  /// Of everything handed out so far.
+  uint64_t output_hash() const { return hash_.digest(); }
+
+ private:
+  Converter(const Inventory& inventory, const Plan& plan, Mode mode)
+      : inventory_(inventory), plan_(plan), mode_(mode), planner_(inventory, plan), outcomes_(plan.steps.size()) {}
+
+  JobStep advance();
+  JobStep hand_out();
+  bool emit_header();
+  bool has_room(const Piece& piece) const;
+  void run(const Op& op);
+  void run_dequantize(const Op& op, const Step& step, const uint8_t* payload);
+  void run_strip(const Op& op, const Step& step, const uint8_t* codes, uint64_t rows, uint64_t cols, const float* scales,
+                 uint64_t group_cols, uint8_t* out);
+  uint64_t out_bytes(const Piece& piece) const;
+
+  const Inventory& inventory_;
+  const Plan& plan_;
+  Mode mode_;
+  ReadPlanner planner_;
+  std::deque<Op> ops_;
+  Buffer slots_[kSlots];
+  Buffer scales_;  // one tile of scales as float32
+  Buffer out_;
+  uint64_t out_used_ = 0;
+  uint64_t header_done_ = 0;
+  uint64_t written_bytes_ = 0;
+  Hash hash_;
+  std::vector<StepOutcome> outcomes_;
+};
+
+}  // namespace wb

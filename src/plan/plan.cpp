@@ -1,0 +1,212 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "plan/answers.h"
+#include "safetensors/header_write.h"
+
+namespace wb {
+namespace {
+
+// Keys of __metadata__ that describe a quantization which the output no longer has.
+constexpr std::string_view kStaleMetadata[] = {"_quantization_metadata", "quantization_config"};
+
+bool castable(Dtype from, Dtype to) { return from != to && (from == Dtype::F32 || from == Dtype::F64 || from == Dtype::F16 || from == Dtype::BF16); }
+
+class Planner {
+ public:
+  Planner(const Inventory& inventory, const Pairing& pairing, const F16Losses& losses, const PlanOptions& options)
+      : inventory_(inventory), pairing_(pairing), losses_(losses), options_(options), answers_(options.assumptions) {}
+
+  Result<Plan> make() {
+    plan_.to = options_.to;
+    plan_.cast_others = options_.cast_others;
+    drop_.assign(inventory_.tensors.size(), 0);
+    WB_CHECK(refuse_if_any());                                     // 1. nothing is written beside a refusal
+    for (const Pair& pair : pairing_.pairs) plan_pair(pair);       // 2. quantized weights, with the answers to their questions
+    for (uint32_t i = 0; i < inventory_.tensors.size(); ++i) plan_other(i);  // 3. everything else
+    WB_CHECK(answers_.check());
+    plan_.assumed = answers_.applied();
+    if (!plan_.questions.empty()) return std::move(plan_);
+    WB_CHECK(lay_out());                                           // 4. order, offsets, header
+    return std::move(plan_);
+  }
+
+ private:
+  Status refuse_if_any() const {
+    const Error* first = nullptr;
+    std::string all;
+    size_t refused = 0;
+    for (const Pair& pair : pairing_.pairs) {
+      for (const Error& issue : pair.issues) {
+        if (issue_kind(issue.code) == IssueKind::note) continue;
+        if (issue_kind(issue.code) == IssueKind::refusal) {
+          ++refused;
+          if (!first) first = &issue;
+        }
+        if (all.size() < kMessageBytes) all += "; " + issue.message;
+      }
+    }
+    if (!first) return {};
+    return fail(first->code, first->where,
+                std::to_string(refused) + (refused == 1 ? " weight" : " weights") + " cannot be converted" + all);
+  }
+
+  // The answer to a question, or nothing and the question stays open.
+  std::optional<std::string> ask(const Error& issue, const Pair& pair) { return ask(issue.code, pair_name(inventory_, pair), pair.scheme, issue.message); }
+  std::optional<std::string> ask(Errc code, const std::string& tensor, std::string_view scheme_id, const std::string& message) {
+    auto answer = answers_.answer(code, tensor, scheme_id);
+    if (answer) return answer;
+    auto at = std::find_if(plan_.questions.begin(), plan_.questions.end(), [code](const OpenQuestion& q) { return q.code == code; });
+    if (at == plan_.questions.end()) at = plan_.questions.insert(at, OpenQuestion{code, {}, message});
+    at->tensors.push_back(tensor);
+    return std::nullopt;
+  }
+
+  void plan_pair(const Pair& pair) {
+    bool keep = false;
+    bool multiply = false;
+    Dtype codec = pair.codec;
+    for (const Error& issue : pair.issues) {
+      if (issue_kind(issue.code) != IssueKind::question) continue;
+      const std::string choice = ask(issue, pair).value_or("");
+      keep = keep || choice == "keep";
+      multiply = multiply || choice == "multiply";
+      if (choice == "e5m2") codec = Dtype::F8_E5M2;
+    }
+    for (const uint32_t scale : pair.scales) drop_[scale] = !keep;
+    if (pair.weight == kNoTensor) return;
+    drop_[pair.weight] = 1;  // not one of the others; its own step follows
+    if (keep) return copy(pair.weight);
+    if (pair.scheme == "scaled_float" && !multiply) {
+      drop_[pair.weight] = 0;
+      return;
+    }
+    dequantize(pair, codec);
+  }
+
+  void dequantize(const Pair& pair, Dtype codec) {
+    Step step;
+    step.tensor = pair.weight;
+    step.scale = pair.scales.empty() ? kNoTensor : pair.scales[0];
+    step.action = Action::dequantize;
+    step.dtype = target(pair.weight, pair.scheme);
+    step.codec = codec;
+    step.grid = pair.grid;
+    if (step.scale == kNoTensor) step.grid = unscaled_grid(inventory_.tensors[pair.weight]);
+    add(step);
+    ++plan_.dequantized;
+  }
+
+  static Grid unscaled_grid(const Tensor& tensor) {
+    Grid grid;
+    grid.rows = grid.batch_rows = grid.group_rows = grid.grid_rows = grid.grid_cols = 1;
+    grid.cols = grid.group_cols = std::max<uint64_t>(tensor.elements, 1);
+    return grid;
+  }
+
+  // bf16 instead of f16 where the scan found an overflow and the user wants no infinities.
+  Dtype target(uint32_t tensor, std::string_view scheme_id) {
+    if (options_.to != Dtype::F16) return options_.to;
+    const auto loss = losses_.find(tensor);
+    if (loss == losses_.end() || loss->second.overflow == 0) return Dtype::F16;
+    const std::string& name = inventory_.tensors[tensor].name;
+    const auto choice = ask(Errc::f16_overflow, name, scheme_id,
+                            "`" + name + "`: " + std::to_string(loss->second.overflow) + " values are beyond 65504 and would become infinite in fp16");
+    return choice && *choice == "bf16" ? Dtype::BF16 : Dtype::F16;
+  }
+
+  void plan_other(uint32_t index) {
+    if (pairing_.roles[index] == Role::marker || pairing_.roles[index] == Role::activation_scale || pairing_.roles[index] == Role::kv_scale) {
+      drop_[index] = 1;
+    }
+    if (drop_[index]) {
+      if (pairing_.roles[index] != Role::weight) plan_.dropped.push_back(index);
+      return;
+    }
+    const Tensor& tensor = inventory_.tensors[index];
+    if (!options_.cast_others || !castable(tensor.dtype, options_.to)) return copy(index);
+    Step step;
+    step.tensor = index;
+    step.action = Action::cast;
+    step.codec = tensor.dtype;
+    step.dtype = target(index, "");
+    if (step.dtype == tensor.dtype) return copy(index);  // bf16 that overflows f16 stays what it is
+    add(step);
+    ++plan_.cast;
+  }
+
+  void copy(uint32_t index) {
+    Step step;
+    step.tensor = index;
+    step.dtype = step.codec = inventory_.tensors[index].dtype;
+    add(step);
+    ++plan_.copied;
+  }
+
+  void add(Step& step) {
+    const Tensor& tensor = inventory_.tensors[step.tensor];
+    step.out_bytes = step.action == Action::copy ? tensor.bytes() : tensor.elements * 2;  // 2: a bounded element count cannot overflow
+    if (step.action != Action::copy) step.kernel = kernels::find_kernel(step.codec, step.dtype);
+    plan_.read_bytes += tensor.bytes() + (step.scale == kNoTensor ? 0 : inventory_.tensors[step.scale].bytes());
+    plan_.steps.push_back(step);
+  }
+
+  Status lay_out() {
+    std::sort(plan_.steps.begin(), plan_.steps.end(), [this](const Step& a, const Step& b) {
+      return written_before(a.dtype, inventory_.tensors[a.tensor].name, b.dtype, inventory_.tensors[b.tensor].name);
+    });
+    std::vector<TensorEntry> entries;
+    entries.reserve(plan_.steps.size());
+    uint64_t offset = 0;
+    for (const Step& step : plan_.steps) {
+      const Tensor& tensor = inventory_.tensors[step.tensor];
+      TensorEntry entry;
+      entry.name = tensor.name;
+      entry.dtype = step.dtype;
+      entry.shape = tensor.shape;
+      entry.begin = offset;
+      offset += step.out_bytes;
+      entry.end = offset;
+      entries.push_back(std::move(entry));
+    }
+    WB_TRY(plan_.header, write_header(entries, output_metadata()));
+    plan_.output_bytes = plan_.header.size() + offset;
+    return {};
+  }
+
+  Metadata output_metadata() {
+    Metadata kept;
+    for (const auto& entry : inventory_.metadata) {
+      if (std::find(std::begin(kStaleMetadata), std::end(kStaleMetadata), entry.first) != std::end(kStaleMetadata)) {
+        plan_.notes.push_back("the metadata key " + entry.first + " described the quantization and is left out");
+      } else {
+        kept.push_back(entry);
+      }
+    }
+    if (!inventory_.metadata_value("format")) {
+      kept.emplace_back("format", "pt");
+      plan_.notes.push_back("the metadata key format=pt was missing and is added");
+    }
+    return kept;
+  }
+
+  static constexpr size_t kMessageBytes = 4000;
+
+  const Inventory& inventory_;
+  const Pairing& pairing_;
+  const F16Losses& losses_;
+  const PlanOptions& options_;
+  Answers answers_;
+  std::vector<uint8_t> drop_;  // per tensor: not one of the others
+  Plan plan_;
+};
+
+}  // namespace
+
+Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const F16Losses& losses, const PlanOptions& options) {
+  return Planner(inventory, pairing, losses, options).make();
+}
+
+}  // namespace wb

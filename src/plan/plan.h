@@ -1,0 +1,77 @@
+// Plan: what a conversion will read and write, decided before the first byte. Pure: inventory, pairs
+// and options in; ordered steps, the output's header and exact sizes out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "quant/pairs.h"
+#include "safetensors/inventory.h"
+
+namespace wb {
+
+struct Assumption {
+  std::string subject;  ///< a weight's name, an error code or a scheme
+  std::string choice;
+};
+
+struct PlanOptions {
+  Dtype to = Dtype::BF16;    ///< BF16 or F16; there is no default at any boundary above this one
+  bool cast_others = false;  ///< also narrow the floats that are not quantized
+  std::vector<Assumption> assumptions;
+};
+
+/// A question that no assumption answers.
+struct OpenQuestion {
+  Errc code;
+  std::vector<std::string> tensors;
+  std::string first_message;  ///< of the first tensor concerned
+};
+
+enum class Action : uint8_t { copy, cast, dequantize };
+
+/// One tensor of the output. Steps stand in write order, so the output is only ever appended to.
+struct Step {
+  uint32_t tensor = kNoTensor;  ///< payload, index into the inventory
+  uint32_t scale = kNoTensor;   ///< its scale, or kNoTensor for a scale of 1
+  Action action = Action::copy;
+  Dtype dtype = Dtype::U8;      ///< in the output
+  Dtype codec = Dtype::U8;      ///< how the payload is read
+  Grid grid;                    ///< of a dequantization
+  const kernels::Kernel* kernel = nullptr;
+  uint64_t out_bytes = 0;
+};
+
+struct AppliedAssumption {
+  std::string subject;
+  std::string choice;
+  uint64_t tensors = 0;
+};
+
+struct Plan {
+  Dtype to = Dtype::BF16;
+  bool cast_others = false;
+  std::vector<OpenQuestion> questions;  ///< not empty: nothing below is meant to be run
+  std::vector<Step> steps;
+  std::string header;                   ///< 8 length bytes and the padded text
+  uint64_t output_bytes = 0;            ///< header and data
+  uint64_t read_bytes = 0;              ///< payloads and scales, each once
+  uint64_t dequantized = 0;
+  uint64_t cast = 0;
+  uint64_t copied = 0;
+  std::vector<uint32_t> dropped;        ///< tensors that are left out
+  std::vector<AppliedAssumption> assumed;
+  std::vector<std::string> notes;
+};
+
+/// Per tensor: what writing it as f16 would lose; from the scan. Tensors that cannot lose are absent.
+using F16Losses = std::unordered_map<uint32_t, kernels::F16Loss>;
+
+/// Errc: the first refusal among the pairs (scheme_unsupported, scale_shape_mismatch, ...),
+/// unknown_assumption, invalid_option, header_too_large.
+Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const F16Losses& losses, const PlanOptions& options);
+
+}  // namespace wb
