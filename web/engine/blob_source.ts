@@ -111,14 +111,10 @@ export class BlobSource implements ByteSource {
   }
 }
 
+/** A slice fails with NotReadableError or NotFoundError, a stream in Chromium with "network error": one cause. */
 function readError(name: string, thrown: unknown): CoreError {
   if (thrown instanceof CoreError) return thrown;
   const reason = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-  const gone = thrown instanceof DOMException && ['NotReadableError', 'NotFoundError'].includes(thrown.name);
-  if (!gone) return new CoreError('read_failed', name, reason);
-  return new CoreError(
-    'read_failed',
-    name,
-    `the browser can no longer read the file: it was changed, moved or its disk is gone (${reason})`,
-  );
+  const meaning = 'the browser can no longer read the file: it was changed, moved or its disk is gone';
+  return new CoreError('read_failed', name, `${meaning} (${reason})`);
 }
