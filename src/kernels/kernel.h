@@ -23,8 +23,8 @@ enum class Isa : uint8_t { scalar, simd128 };
 /// rows * cols 16-bit values to `out`. No pointer need be aligned; in and out do not overlap.
 /// group_cols > 0; `scales` holds ceil(cols / group_cols) values; rows or cols may be 0.
 /// Per tensor: rows = 1, cols = group_cols = n. 128 x 128 blocks: rows <= 128, group_cols = 128.
-using DequantizeStrip = void (*)(const uint8_t* codes, size_t rows, size_t cols, const float* scales,
-                                 size_t group_cols, uint8_t* out);
+using DequantizeStrip = void (*)(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols,
+                                 uint8_t* out);
 
 /// Casts n unscaled elements (F32, F16, BF16, F64) to the 16-bit target, rounding once.
 using CastRun = void (*)(const uint8_t* in, size_t n, uint8_t* out);

@@ -115,8 +115,8 @@ F16Loss count_f16_loss_cast(Dtype from, const uint8_t* in, size_t n) {
       return count_in_ranges<uint32_t>(in, n, 0x7FFFFFFF,
                                        {bits_between(1u, 0x33000000u), bits_between(0x477FF000u, 0x7F7FFFFFu)});
     case Dtype::BF16:
-      return count_in_ranges<uint16_t>(
-          in, n, 0x7FFF, {bits_between<uint16_t>(1, 0x3300), bits_between<uint16_t>(0x4780, 0x7F7F)});
+      return count_in_ranges<uint16_t>(in, n, 0x7FFF,
+                                       {bits_between<uint16_t>(1, 0x3300), bits_between<uint16_t>(0x4780, 0x7F7F)});
     case Dtype::F64:
       return count_in_ranges<uint64_t>(in, n, 0x7FFFFFFFFFFFFFFF,
                                        {bits_between<uint64_t>(1, 0x3E60000000000000),

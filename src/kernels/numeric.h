@@ -147,7 +147,7 @@ constexpr float f32_odd_from_f64(double value) {
   if (magnitude == kInf) return bit_cast<float>(sign | 0x7F800000);
   if (magnitude == 0) return bit_cast<float>(sign);
   const int exponent = static_cast<int>(magnitude >> 52) - 1023;
-  if (exponent > 127) return bit_cast<float>(sign | 0x7F7FFFFF);  // odd, and rounds to Inf in both targets
+  if (exponent > 127) return bit_cast<float>(sign | 0x7F7FFFFF);          // odd, and rounds to Inf in both targets
   uint64_t kept = magnitude - (static_cast<uint64_t>(1023 - 127) << 52);  // normal float32
   int dropped = 29;
   if (exponent < -126) {

@@ -11,8 +11,7 @@ namespace {
 using Narrow = uint16_t (*)(float);
 
 template <class Format, Narrow narrow>
-void dequantize(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols,
-                uint8_t* out) {
+void dequantize(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
   for (size_t row = 0; row < rows; ++row) {
     size_t col = 0;
     for (size_t group = 0; col < cols; ++group) {
@@ -35,7 +34,7 @@ constexpr uint16_t f16_from_bf16(uint16_t bits) { return f16_from_f32(f32_from_b
 
 }  // namespace
 
-#define WB_STRIP(to, from, Format)                                                                  \
+#define WB_STRIP(to, from, Format)                                                                   \
   void strip_##to##_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales, \
                                 size_t group_cols, uint8_t* out) {                                   \
     dequantize<Format, to##_from_f32>(codes, rows, cols, scales, group_cols, out);                   \
@@ -50,8 +49,10 @@ WB_STRIP(f16, f8_e4m3fnuz, E4M3Fnuz)
 WB_STRIP(f16, f8_e5m2fnuz, E5M2Fnuz)
 #undef WB_STRIP
 
-#define WB_CAST(to, from, From) \
-  void cast_##to##_from_##from(const uint8_t* in, size_t n, uint8_t* out) { cast_run<From, to##_from_##from>(in, n, out); }
+#define WB_CAST(to, from, From)                                             \
+  void cast_##to##_from_##from(const uint8_t* in, size_t n, uint8_t* out) { \
+    cast_run<From, to##_from_##from>(in, n, out);                           \
+  }
 WB_CAST(bf16, f32, float)
 WB_CAST(bf16, f16, uint16_t)
 WB_CAST(bf16, f64, double)

@@ -16,7 +16,7 @@ namespace wb::kernels {
 // ...then list them.
 #define WB_SLOTS_strip(function) function, nullptr
 #define WB_SLOTS_cast(function) nullptr, function
-#define WB_KERNEL(isa, shape, to, from, to_dtype, from_dtype)                                 \
+#define WB_KERNEL(isa, shape, to, from, to_dtype, from_dtype)                              \
   {#to "_from_" #from "__" #shape "__" #isa, Dtype::from_dtype, Dtype::to_dtype, Isa::isa, \
    WB_SLOTS_##shape((isa::shape##_##to##_from_##from))},
 static constexpr Kernel kKernels[] = {

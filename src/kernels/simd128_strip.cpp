@@ -1,4 +1,4 @@
-// simd128 kernels: the only file with wasm intrinsics, empty in native builds. Results equal scalar.cpp
+// simd128 kernels for fp8 strips; empty in native builds. Results equal scalar.cpp
 // bit for bit. Three ways lead from a code to its result, and every cell (a run of codes that share one
 // scale) takes the fastest that is exact for its scale:
 //
@@ -11,99 +11,15 @@
 // Codes that are Inf or NaN are noticed while a chunk runs, and that chunk is done again with lanes.
 // No relaxed SIMD anywhere: its results depend on the machine.
 #ifdef __wasm_simd128__
-#include <wasm_simd128.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "kernels/kernel.h"
-#include "kernels/numeric.h"
+#include "kernels/simd128.h"
 
 namespace wb::kernels::simd128 {
 namespace {
-
-/// Always zero, which the compiler cannot know. Vector constants mixed with it are computed once and
-/// stay in registers; V8 puts literal ones back inside the loop (reference/kernels.md 2.6: 27 against
-/// 20 GB/s).
-volatile uint32_t opaque_zero = 0;
-
-v128_t splat8(uint32_t zero, uint32_t value) { return wasm_i8x16_splat(static_cast<int8_t>(value ^ zero)); }
-v128_t splat16(uint32_t zero, uint32_t value) { return wasm_i16x8_splat(static_cast<int16_t>(value ^ zero)); }
-v128_t splat32(uint32_t zero, uint32_t value) { return wasm_i32x4_splat(static_cast<int32_t>(value ^ zero)); }
-
-v128_t interleave8_low(v128_t a, v128_t b) {
-  return wasm_i8x16_shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-}
-v128_t interleave8_high(v128_t a, v128_t b) {
-  return wasm_i8x16_shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-}
-v128_t interleave16_low(v128_t a, v128_t b) { return wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
-v128_t interleave16_high(v128_t a, v128_t b) { return wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
-
-/// Sixteen 16-bit results.
-struct Results {
-  v128_t low, high;
-  void store(uint8_t* out) const {
-    wasm_v128_store(out, low);
-    wasm_v128_store(out + 16, high);
-  }
-};
-
-// ---- float32 lanes -> 16 bits -------------------------------------------------------------------------
-
-/// All ones in the 16-bit lanes whose float32 is NaN.
-v128_t nan_mask(v128_t a, v128_t b) { return wasm_i16x8_narrow_i32x4(wasm_f32x4_ne(a, a), wasm_f32x4_ne(b, b)); }
-
-/// The upper halves of eight 32-bit lanes; an arithmetic shift cannot saturate.
-v128_t upper_halves(v128_t a, v128_t b) {
-  return wasm_i16x8_narrow_i32x4(wasm_i32x4_shr(a, 16), wasm_i32x4_shr(b, 16));
-}
-
-struct ToBf16 {
-  static constexpr int kMantissaBits = 7;
-  static constexpr int kMinExponent = -126;
-  static constexpr int kMaxExponent = 127;
-  v128_t one, half, nan;
-
-  explicit ToBf16(uint32_t zero) : one(splat32(zero, 1)), half(splat32(zero, 0x7FFF)), nan(splat16(zero, kBf16Nan)) {}
-
-  v128_t round(v128_t a) const {
-    const v128_t odd = wasm_v128_and(wasm_u32x4_shr(a, 16), one);
-    return wasm_i32x4_add(wasm_i32x4_add(a, half), odd);
-  }
-  /// Eight results, of which none may be NaN.
-  v128_t narrow_numbers(v128_t a, v128_t b) const { return upper_halves(round(a), round(b)); }
-  v128_t narrow(v128_t a, v128_t b) const { return wasm_v128_bitselect(nan, narrow_numbers(a, b), nan_mask(a, b)); }
-};
-
-/// To round a at 2^E's eleventh bit, add 2^(E+13): float32 then has no room for anything lower. What
-/// the sum's mantissa gained counts units of 2^(E-10), hidden bit included, so adding E+14 exponent
-/// steps gives the f16. E stays at -14 for subnormal results, and 2^16 and above come out as Inf.
-struct ToF16 {
-  static constexpr int kMantissaBits = 10;
-  static constexpr int kMinExponent = -14;
-  static constexpr int kMaxExponent = 15;
-  v128_t magnitude, limit, exponent, min_normal, up13, sign, nan;
-
-  explicit ToF16(uint32_t zero)
-      : magnitude(splat32(zero, 0x7FFFFFFF)), limit(splat32(zero, 0x47800000)), exponent(splat32(zero, 0x7F800000)),
-        min_normal(splat32(zero, 0x38800000)), up13(splat32(zero, 13u << 23)), sign(splat16(zero, 0x8000)),
-        nan(splat16(zero, kF16Nan)) {}
-
-  v128_t round(v128_t value) const {
-    const v128_t a = wasm_i32x4_min(wasm_v128_and(value, magnitude), limit);
-    const v128_t e = wasm_i32x4_max(wasm_v128_and(a, exponent), min_normal);
-    const v128_t magic = wasm_i32x4_add(e, up13);
-    const v128_t units = wasm_i32x4_sub(wasm_f32x4_add(a, magic), magic);
-    return wasm_i32x4_add(units, wasm_u32x4_shr(wasm_i32x4_sub(e, min_normal), 13));
-  }
-  v128_t narrow_numbers(v128_t a, v128_t b) const {
-    const v128_t rounded = wasm_u16x8_narrow_i32x4(round(a), round(b));
-    return wasm_v128_or(rounded, wasm_v128_and(upper_halves(a, b), sign));
-  }
-  v128_t narrow(v128_t a, v128_t b) const { return wasm_v128_bitselect(nan, narrow_numbers(a, b), nan_mask(a, b)); }
-};
 
 // ---- fp8 tables ---------------------------------------------------------------------------------------
 
@@ -164,8 +80,11 @@ struct Nibble {
   v128_t magnitude, mantissa, normal, exponents, zeros;
 
   explicit Nibble(uint32_t zero)
-      : magnitude(splat8(zero, 0x7F)), mantissa(splat8(zero, kN - 1)), normal(splat8(zero, kN)),
-        exponents(splat16(zero, kExponents)), zeros(splat8(zero, 0)) {}
+      : magnitude(splat8(zero, 0x7F)),
+        mantissa(splat8(zero, kN - 1)),
+        normal(splat8(zero, kN)),
+        exponents(splat16(zero, kExponents)),
+        zeros(splat8(zero, 0)) {}
 
   static bool is_exact_for(float scale) {
     if constexpr (kMinScaleExponent >= kEndScaleExponent) return false;
@@ -225,8 +144,7 @@ struct Lanes {
   Nibble<Format, ToBf16> widen;
   Planes unit;
 
-  explicit Lanes(uint32_t zero)
-      : target(zero), widen(zero), unit(Nibble<Format, ToBf16>::build(ToBf16(zero), 1.0f)) {}
+  explicit Lanes(uint32_t zero) : target(zero), widen(zero), unit(Nibble<Format, ToBf16>::build(ToBf16(zero), 1.0f)) {}
 
   Results operator()(v128_t codes, v128_t scale0, v128_t scale1, v128_t scale2, v128_t scale3) const {
     const v128_t sizes = wasm_v128_and(codes, widen.magnitude);
@@ -296,8 +214,11 @@ struct Delta {
   std::array<Planes, Count> difference;
 
   Delta(uint32_t zero, const Tables& tables)
-      : nibble(splat8(zero, 15)), group_steps(splat8(zero, 7 * Tables::kGroupStep)), sign_bit(splat8(zero, 0x80)),
-        sign(splat8(zero, tables.sign)), table(tables.table) {
+      : nibble(splat8(zero, 15)),
+        group_steps(splat8(zero, 7 * Tables::kGroupStep)),
+        sign_bit(splat8(zero, 0x80)),
+        sign(splat8(zero, tables.sign)),
+        table(tables.table) {
     for (int k = 0; k < Count; ++k) {
       first_code[k] = splat8(zero, tables.first_code[k]);
       difference[k] = tables.difference[k];
@@ -322,8 +243,8 @@ struct Delta {
 
 // ---- strips -------------------------------------------------------------------------------------------
 
-/// step(16 codes, index of the first) -> Results over n codes. A last partial vector is the last whole one again, further
-/// right; fewer than 16 codes go through a copy.
+/// step(16 codes, index of the first) -> Results over n codes. A last partial vector is the last whole one again,
+/// further right; fewer than 16 codes go through a copy.
 template <class Step>
 void for_each_16(const uint8_t* codes, size_t n, uint8_t* out, Step step) {
   if (n < 16) {
@@ -398,7 +319,7 @@ struct Cell<Format, ToF16> {
 template <class Format, class Target>
 struct CellStrip {
   static constexpr size_t kPanelGroups = 32;
-  static constexpr size_t kChunk = 4096;         // what one Inf or NaN sends through lanes
+  static constexpr size_t kChunk = 4096;           // what one Inf or NaN sends through lanes
   static constexpr size_t kDeltaWorthwhile = 512;  // 16 vectors of products and their comparison
 
   Target target;
@@ -437,7 +358,8 @@ struct CellStrip {
     }
   }
 
-  void run_panel(const uint8_t* codes, size_t rows, size_t cols, size_t panel_cols, size_t group_cols, uint8_t* out) const {
+  void run_panel(const uint8_t* codes, size_t rows, size_t cols, size_t panel_cols, size_t group_cols,
+                 uint8_t* out) const {
     for (size_t row = 0; row < rows; ++row) {
       size_t col = 0;
       for (size_t group = 0; col < panel_cols; ++group) {
@@ -451,7 +373,8 @@ struct CellStrip {
 
 /// Groups under 16 columns: the scales of a panel of columns are spread out, one a column.
 template <class Format, class Target>
-void spread_strip(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
+void spread_strip(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols,
+                  uint8_t* out) {
   constexpr size_t kPanelCols = 256;
   const Lanes<Format, Target> lanes(opaque_zero);
   alignas(16) float spread[kPanelCols + 16] = {};
@@ -487,111 +410,9 @@ void dequantize(const uint8_t* codes, size_t rows, size_t cols, const float* sca
   }
 }
 
-// ---- casts --------------------------------------------------------------------------------------------
-
-/// step(in, out) casts sixteen elements. The end is handled as in for_each_16.
-template <size_t ElementBytes, class Step>
-void cast_run(const uint8_t* in, size_t n, uint8_t* out, Step step) {
-  if (n < 16) {
-    uint8_t padded[16 * ElementBytes] = {};
-    uint8_t results[32];
-    __builtin_memcpy(padded, in, n * ElementBytes);
-    step(padded).store(results);
-    __builtin_memcpy(out, results, 2 * n);
-    return;
-  }
-  size_t at = 0;
-  for (; at + 16 <= n; at += 16) step(in + at * ElementBytes).store(out + 2 * at);
-  if (at < n) step(in + (n - 16) * ElementBytes).store(out + 2 * (n - 16));
-}
-
-template <class Target>
-void cast_from_f32(const uint8_t* in, size_t n, uint8_t* out) {
-  const Target target(opaque_zero);
-  cast_run<4>(in, n, out, [target](const uint8_t* x) {
-    return Results{target.narrow(wasm_v128_load(x), wasm_v128_load(x + 16)),
-                   target.narrow(wasm_v128_load(x + 32), wasm_v128_load(x + 48))};
-  });
-}
-
-/// bf16 -> f16. From 2^-14 to 2^16 (and for zero) the bias is exchanged and three bits of mantissa are
-/// added; subtraction that stops at zero leaves zero alone. A vector that holds anything else goes
-/// through float32.
-struct F16FromBf16 {
-  ToF16 target;
-  v128_t magnitude, sign, bias, min_normal, normals, zeros;
-
-  explicit F16FromBf16(uint32_t zero)
-      : target(zero), magnitude(splat16(zero, 0x7FFF)), sign(splat16(zero, 0x8000)), bias(splat16(zero, 112 << 7)),
-        min_normal(splat16(zero, 0x3880)), normals(splat16(zero, 0x4780 - 0x3880)), zeros(splat16(zero, 0)) {}
-
-  v128_t fast(v128_t x, v128_t a) const {
-    const v128_t moved = wasm_i16x8_shl(wasm_u16x8_sub_sat(a, bias), 3);
-    return wasm_v128_or(moved, wasm_v128_and(x, sign));
-  }
-  v128_t off(v128_t a) const {
-    const v128_t outside = wasm_u16x8_ge(wasm_i16x8_sub(a, min_normal), normals);
-    return wasm_v128_andnot(outside, wasm_i16x8_eq(a, zeros));
-  }
-  v128_t slow(v128_t x) const { return target.narrow(interleave16_low(zeros, x), interleave16_high(zeros, x)); }
-
-  Results operator()(const uint8_t* in) const {
-    const v128_t x = wasm_v128_load(in);
-    const v128_t y = wasm_v128_load(in + 16);
-    const v128_t a = wasm_v128_and(x, magnitude);
-    const v128_t b = wasm_v128_and(y, magnitude);
-    if (wasm_v128_any_true(wasm_v128_or(off(a), off(b)))) return {slow(x), slow(y)};
-    return {fast(x, a), fast(y, b)};
-  }
-};
-
-/// f16 -> bf16. Normal numbers lose three bits of mantissa and exchange the bias, all in 16-bit lanes.
-/// A vector that holds zero, a subnormal, Inf or NaN goes through float32.
-struct Bf16FromF16 {
-  ToBf16 target;
-  v128_t magnitude, sign, one, three, bias, min_normal, normals;
-
-  explicit Bf16FromF16(uint32_t zero)
-      : target(zero), magnitude(splat16(zero, 0x7FFF)), sign(splat16(zero, 0x8000)), one(splat16(zero, 1)),
-        three(splat16(zero, 3)), bias(splat16(zero, 112 << 7)), min_normal(splat16(zero, 0x0400)),
-        normals(splat16(zero, 0x7C00 - 0x0400)) {}
-
-  v128_t fast(v128_t x, v128_t a) const {
-    const v128_t odd = wasm_v128_and(wasm_u16x8_shr(a, 3), one);
-    const v128_t rounded = wasm_u16x8_shr(wasm_i16x8_add(wasm_i16x8_add(a, three), odd), 3);
-    return wasm_v128_or(wasm_i16x8_add(rounded, bias), wasm_v128_and(x, sign));
-  }
-  v128_t off(v128_t a) const { return wasm_u16x8_ge(wasm_i16x8_sub(a, min_normal), normals); }
-
-  /// Four magnitudes in 32-bit lanes -> float32. Subnormals are counted in units of 2^-24.
-  static v128_t widen(v128_t a) {
-    const v128_t moved = wasm_i32x4_shl(a, 13);
-    const v128_t normal = wasm_i32x4_add(moved, wasm_i32x4_const_splat(112 << 23));
-    const v128_t subnormal = wasm_f32x4_mul(wasm_f32x4_convert_i32x4(a), wasm_f32x4_const_splat(0x1p-24f));
-    const v128_t special = wasm_v128_or(moved, wasm_i32x4_const_splat(0x7F800000));
-    const v128_t finite = wasm_v128_bitselect(subnormal, normal, wasm_i32x4_lt(a, wasm_i32x4_const_splat(0x0400)));
-    return wasm_v128_bitselect(special, finite, wasm_i32x4_ge(a, wasm_i32x4_const_splat(0x7C00)));
-  }
-  /// The magnitude is rounded and the sign put back, but not where the result is NaN.
-  v128_t slow(v128_t x, v128_t a) const {
-    const v128_t result = target.narrow(widen(wasm_u32x4_extend_low_u16x8(a)), widen(wasm_u32x4_extend_high_u16x8(a)));
-    const v128_t is_number = wasm_i16x8_ne(result, target.nan);
-    return wasm_v128_or(result, wasm_v128_and(wasm_v128_and(x, sign), is_number));
-  }
-
-  Results operator()(const uint8_t* in) const {
-    const v128_t x = wasm_v128_load(in);
-    const v128_t y = wasm_v128_load(in + 16);
-    const v128_t a = wasm_v128_and(x, magnitude);
-    const v128_t b = wasm_v128_and(y, magnitude);
-    if (wasm_v128_any_true(wasm_v128_or(off(a), off(b)))) return {slow(x, a), slow(y, b)};
-    return {fast(x, a), fast(y, b)};
-  }
-};
-
 }  // namespace
 
-#define WB_STRIP(to, from, Format, Target)                                                          \
+#define WB_STRIP(to, from, Format, Target)                                                           \
   void strip_##to##_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales, \
                                 size_t group_cols, uint8_t* out) {                                   \
     dequantize<Format, Target>(codes, rows, cols, scales, group_cols, out);                          \
@@ -605,11 +426,6 @@ WB_STRIP(f16, f8_e5m2, E5M2, ToF16)
 WB_STRIP(f16, f8_e4m3fnuz, E4M3Fnuz, ToF16)
 WB_STRIP(f16, f8_e5m2fnuz, E5M2Fnuz, ToF16)
 #undef WB_STRIP
-
-void cast_bf16_from_f32(const uint8_t* in, size_t n, uint8_t* out) { cast_from_f32<ToBf16>(in, n, out); }
-void cast_f16_from_f32(const uint8_t* in, size_t n, uint8_t* out) { cast_from_f32<ToF16>(in, n, out); }
-void cast_bf16_from_f16(const uint8_t* in, size_t n, uint8_t* out) { cast_run<2>(in, n, out, Bf16FromF16(opaque_zero)); }
-void cast_f16_from_bf16(const uint8_t* in, size_t n, uint8_t* out) { cast_run<2>(in, n, out, F16FromBf16(opaque_zero)); }
 
 }  // namespace wb::kernels::simd128
 #endif
