@@ -1,4 +1,4 @@
-// Bundles the command line into one file that Node runs as it is: build/cli/main.mjs.
+// Bundles what Node runs as it is: build/cli/main.mjs, the command line, and library.mjs, the same for programs.
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
@@ -8,11 +8,14 @@ export default defineConfig({
   root: atRoot('web/cli'),
   publicDir: false,
   build: {
-    ssr: atRoot('web/cli/main.ts'),
+    ssr: true,
     outDir: atRoot('build/cli'),
     emptyOutDir: true,
     target: 'node20',
     minify: false,
-    rolldownOptions: { output: { entryFileNames: 'main.mjs' } },
+    rolldownOptions: {
+      input: { main: atRoot('web/cli/main.ts'), library: atRoot('web/cli/library.ts') },
+      output: { entryFileNames: '[name].mjs', chunkFileNames: 'shared.mjs' },
+    },
   },
 });
