@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 
 #include "kernels/kernel.h"
 #include "kernels/simd128.h"
@@ -261,16 +262,28 @@ void for_each_16(const uint8_t* codes, size_t n, uint8_t* out, Step step) {
   if (at < n) step(wasm_v128_load(codes + n - 16), n - 16).store(out + 2 * (n - 16));
 }
 
-/// Runs a table method over one chunk. True: it met Inf or NaN codes, and wrote nonsense for them.
+/// Runs a table method. Where `seen` meets an Inf or NaN code the output is nonsense.
 template <class Format, class Method>
-bool run_tables(const Method& method, const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude) {
-  Specials<Format> specials;
-  for_each_16(codes, n, out, [&specials, method, magnitude](v128_t x, size_t) {
+void run_tables(const Method& method, const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude,
+                Specials<Format>& seen) {
+  Specials<Format> local = seen;
+  for_each_16(codes, n, out, [&local, method, magnitude](v128_t x, size_t) {
     const v128_t sizes = wasm_v128_and(x, magnitude);
-    specials.see(x, sizes);
+    local.see(x, sizes);
     return method(x, sizes);
   });
-  return specials.any();
+  seen = local;
+}
+
+template <class Format>
+void run_delta(const DeltaTables<Format>& tables, const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude,
+               Specials<Format>& seen) {
+  const uint32_t zero = opaque_zero;
+  if (tables.count <= 1) return run_tables(Delta<Format, 1>(zero, tables), codes, n, out, magnitude, seen);
+  if (tables.count <= 2) return run_tables(Delta<Format, 2>(zero, tables), codes, n, out, magnitude, seen);
+  if (tables.count <= 3) return run_tables(Delta<Format, 3>(zero, tables), codes, n, out, magnitude, seen);
+  if (tables.count <= 5) return run_tables(Delta<Format, 5>(zero, tables), codes, n, out, magnitude, seen);
+  return run_tables(Delta<Format, 8>(zero, tables), codes, n, out, magnitude, seen);
 }
 
 template <class Format, class Target>
@@ -280,47 +293,40 @@ __attribute__((noinline)) void run_lanes(float scale, const uint8_t* codes, size
   for_each_16(codes, n, out, [lanes, factor](v128_t x, size_t) { return lanes(x, factor, factor, factor, factor); });
 }
 
-template <class Format>
-bool run_delta(const DeltaTables<Format>& tables, const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude) {
-  const uint32_t zero = opaque_zero;
-  if (tables.count <= 1) return run_tables<Format>(Delta<Format, 1>(zero, tables), codes, n, out, magnitude);
-  if (tables.count <= 2) return run_tables<Format>(Delta<Format, 2>(zero, tables), codes, n, out, magnitude);
-  if (tables.count <= 3) return run_tables<Format>(Delta<Format, 3>(zero, tables), codes, n, out, magnitude);
-  if (tables.count <= 5) return run_tables<Format>(Delta<Format, 5>(zero, tables), codes, n, out, magnitude);
-  return run_tables<Format>(Delta<Format, 8>(zero, tables), codes, n, out, magnitude);
-}
-
 enum class Way : uint8_t { nibble, delta, lanes };
+
+struct NoDelta {};
 
 /// One scale and the way chosen for it.
 template <class Format, class Target>
 struct Cell {
+  static constexpr bool kHasDelta = std::is_same_v<Target, ToF16>;
   float scale;
   Way way;
-  Planes table;
-  void build_delta(const Target&) {}
-  bool run_delta_over(const uint8_t*, size_t, uint8_t*, v128_t) const { return false; }
-  static constexpr bool kHasDelta = false;
-};
-template <class Format>
-struct Cell<Format, ToF16> {
-  float scale;
-  Way way;
-  Planes table;
-  DeltaTables<Format> delta;
-  void build_delta(const ToF16& target) { delta.build(target, scale); }
-  bool run_delta_over(const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude) const {
-    return run_delta(delta, codes, n, out, magnitude);
+  Planes nibble;
+  std::conditional_t<kHasDelta, DeltaTables<Format>, NoDelta> delta;
+
+  void build(const Target& target, float new_scale) {
+    scale = new_scale;
+    way = Way::lanes;
+    if (Nibble<Format, Target>::is_exact_for(scale)) {
+      way = Way::nibble;
+      nibble = Nibble<Format, Target>::build(target, scale);
+    } else if constexpr (kHasDelta) {
+      if (!std::isfinite(scale)) return;
+      way = Way::delta;
+      delta.build(target, scale);
+    }
   }
-  static constexpr bool kHasDelta = true;
 };
 
-/// Groups of 16 and more. Tables are built for a panel of groups and serve all its rows.
+/// Cells that share enough codes for tables. Tables are built for a panel of groups and serve all its rows;
+/// a row of the panel, or 4096 columns of a longer group, is a unit: what one Inf or NaN sends through
+/// lanes again.
 template <class Format, class Target>
 struct CellStrip {
   static constexpr size_t kPanelGroups = 32;
-  static constexpr size_t kChunk = 4096;           // what one Inf or NaN sends through lanes
-  static constexpr size_t kDeltaWorthwhile = 512;  // 16 vectors of products and their comparison
+  static constexpr size_t kUnitCols = 4096;
 
   Target target;
   Nibble<Format, Target> nibble;
@@ -328,62 +334,67 @@ struct CellStrip {
 
   explicit CellStrip(uint32_t zero) : target(zero), nibble(zero) {}
 
-  void build(Cell<Format, Target>& cell, float scale, size_t codes_sharing) {
-    cell.scale = scale;
-    cell.way = Way::lanes;
-    if (Nibble<Format, Target>::is_exact_for(scale)) {
-      cell.way = Way::nibble;
-      cell.table = Nibble<Format, Target>::build(target, scale);
-    } else if (Cell<Format, Target>::kHasDelta && codes_sharing >= kDeltaWorthwhile && std::isfinite(scale)) {
-      cell.way = Way::delta;
-      cell.build_delta(target);
+  void run(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
+    const size_t panel_groups = std::clamp<size_t>(kUnitCols / group_cols, 1, kPanelGroups);
+    for (size_t col = 0, panel_cols = 0; col < cols; col += panel_cols) {
+      panel_cols = 0;
+      for (size_t g = 0; g < panel_groups && col + panel_cols < cols; ++g) {
+        cells[g].build(target, *scales++);
+        panel_cols += std::min(group_cols, cols - col - panel_cols);
+      }
+      const size_t unit_cols = panel_groups == 1 ? kUnitCols : panel_cols;
+      for (size_t row = 0; row < rows; ++row) {
+        for (size_t at = 0; at < panel_cols; at += unit_cols) {
+          const size_t first = row * cols + col + at;
+          run_unit(codes + first, std::min(unit_cols, panel_cols - at), group_cols, out + 2 * first);
+        }
+      }
     }
   }
 
-  void run(const Cell<Format, Target>& cell, const uint8_t* codes, size_t n, uint8_t* out) const {
-    for (size_t at = 0; at < n; at += kChunk) {
-      const size_t count = std::min(kChunk, n - at);
-      const uint8_t* from = codes + at;
-      uint8_t* to = out + 2 * at;
-      bool again = true;
-      if (cell.way == Way::nibble) {
-        const Nibble<Format, Target> step = nibble;
-        const Planes table = cell.table;
-        const auto method = [step, table](v128_t x, v128_t sizes) { return step(x, sizes, table); };
-        again = run_tables<Format>(method, from, count, to, nibble.magnitude);
-      } else if (cell.way == Way::delta) {
-        again = cell.run_delta_over(from, count, to, nibble.magnitude);
+  void run_unit(const uint8_t* codes, size_t n, size_t group_cols, uint8_t* out) const {
+    Specials<Format> seen;
+    const Cell<Format, Target>* cell = cells.data();
+    for (size_t col = 0; col < n; ++cell) {
+      const size_t count = std::min(group_cols, n - col);
+      if (cell->way == Way::nibble) {
+        const auto method = [step = nibble, table = cell->nibble](v128_t x, v128_t sizes) {
+          return step(x, sizes, table);
+        };
+        run_tables(method, codes + col, count, out + 2 * col, nibble.magnitude, seen);
+      } else if (cell->way == Way::lanes) {
+        run_lanes<Format, Target>(cell->scale, codes + col, count, out + 2 * col);
+      } else if constexpr (Cell<Format, Target>::kHasDelta) {
+        run_delta(cell->delta, codes + col, count, out + 2 * col, nibble.magnitude, seen);
       }
-      if (again) run_lanes<Format, Target>(cell.scale, from, count, to);
+      col += count;
     }
+    if (seen.any()) run_unit_again(codes, n, group_cols, out);
   }
 
-  void run_panel(const uint8_t* codes, size_t rows, size_t cols, size_t panel_cols, size_t group_cols,
-                 uint8_t* out) const {
-    for (size_t row = 0; row < rows; ++row) {
-      size_t col = 0;
-      for (size_t group = 0; col < panel_cols; ++group) {
-        const size_t count = std::min(group_cols, panel_cols - col);
-        run(cells[group], codes + row * cols + col, count, out + 2 * (row * cols + col));
-        col += count;
-      }
+  void run_unit_again(const uint8_t* codes, size_t n, size_t group_cols, uint8_t* out) const {
+    for (size_t col = 0, g = 0; col < n; col += group_cols, ++g) {
+      run_lanes<Format, Target>(cells[g].scale, codes + col, std::min(group_cols, n - col), out + 2 * col);
     }
   }
 };
 
-/// Groups under 16 columns: the scales of a panel of columns are spread out, one a column.
+/// Cells too small for tables: the scales of a panel of columns are spread out, one a column.
 template <class Format, class Target>
-void spread_strip(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols,
-                  uint8_t* out) {
+void run_spread(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
   constexpr size_t kPanelCols = 256;
   const Lanes<Format, Target> lanes(opaque_zero);
-  alignas(16) float spread[kPanelCols + 16] = {};
+  alignas(16) float spread[kPanelCols];
+  size_t left_of_group = group_cols;
   for (size_t col = 0; col < cols; col += kPanelCols) {
     const size_t count = std::min(kPanelCols, cols - col);
-    for (size_t i = 0; i < count; ++i) spread[i] = scales[(col + i) / group_cols];
+    for (size_t i = 0; i < kPanelCols; ++i) {  // all of it: the last columns stand for what lies beyond them
+      spread[i] = *scales;
+      if (i + 1 < cols - col && --left_of_group == 0) ++scales, left_of_group = group_cols;
+    }
     for (size_t row = 0; row < rows; ++row) {
       const size_t first = row * cols + col;
-      for_each_16(codes + first, count, out + 2 * first, [&lanes, &spread](v128_t x, size_t at) {
+      for_each_16(codes + first, count, out + 2 * first, [lanes, &spread](v128_t x, size_t at) {
         const float* factors = spread + at;
         return lanes(x, wasm_v128_load(factors), wasm_v128_load(factors + 4), wasm_v128_load(factors + 8),
                      wasm_v128_load(factors + 12));
@@ -396,18 +407,11 @@ template <class Format, class Target>
 void dequantize(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
   if (rows == 0 || cols == 0) return;
   group_cols = std::min(group_cols, cols);
-  if (group_cols < 16 && group_cols < cols) {
-    return spread_strip<Format, Target>(codes, rows, cols, scales, group_cols, out);
+  constexpr size_t kTablesPay = Cell<Format, Target>::kHasDelta ? 512 : 64;
+  if (group_cols < 16 || rows * group_cols < kTablesPay) {
+    return run_spread<Format, Target>(codes, rows, cols, scales, group_cols, out);
   }
-  CellStrip<Format, Target> strip(opaque_zero);
-  const size_t groups = cols / group_cols + (cols % group_cols != 0);
-  for (size_t first = 0; first < groups; first += strip.kPanelGroups) {
-    const size_t count = std::min(strip.kPanelGroups, groups - first);
-    const size_t col = first * group_cols;
-    const size_t panel_cols = first + count == groups ? cols - col : count * group_cols;
-    for (size_t i = 0; i < count; ++i) strip.build(strip.cells[i], scales[first + i], rows * group_cols);
-    strip.run_panel(codes + col, rows, cols, panel_cols, group_cols, out + 2 * col);
-  }
+  CellStrip<Format, Target>(opaque_zero).run(codes, rows, cols, scales, group_cols, out);
 }
 
 }  // namespace

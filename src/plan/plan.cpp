@@ -99,13 +99,6 @@ class Planner {
     ++plan_.dequantized;
   }
 
-  static Grid unscaled_grid(const Tensor& tensor) {
-    Grid grid;
-    grid.rows = grid.batch_rows = grid.group_rows = grid.grid_rows = grid.grid_cols = 1;
-    grid.cols = grid.group_cols = std::max<uint64_t>(tensor.elements, 1);
-    return grid;
-  }
-
   // bf16 instead of f16 where the scan found an overflow and the user wants no infinities.
   Dtype target(uint32_t tensor, std::string_view scheme_id) {
     if (options_.to != Dtype::F16) return options_.to;
@@ -204,6 +197,13 @@ class Planner {
 };
 
 }  // namespace
+
+Grid unscaled_grid(const Tensor& tensor) {
+  Grid grid;
+  grid.rows = grid.batch_rows = grid.group_rows = grid.grid_rows = grid.grid_cols = 1;
+  grid.cols = grid.group_cols = std::max<uint64_t>(tensor.elements, 1);
+  return grid;
+}
 
 Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const F16Losses& losses, const PlanOptions& options) {
   return Planner(inventory, pairing, losses, options).make();

@@ -70,6 +70,9 @@ struct Plan {
 /// Per tensor: what writing it as f16 would lose; from the scan. Tensors that cannot lose are absent.
 using F16Losses = std::unordered_map<uint32_t, kernels::F16Loss>;
 
+/// The grid of a weight without a scale: one group, all of it.
+Grid unscaled_grid(const Tensor& tensor);
+
 /// Errc: the first refusal among the pairs (scheme_unsupported, scale_shape_mismatch, ...),
 /// unknown_assumption, invalid_option, header_too_large.
 Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const F16Losses& losses, const PlanOptions& options);

@@ -1,0 +1,15 @@
+// Pieces of JSON that several replies share.
+#pragma once
+
+#include "base/json_writer.h"
+#include "plan/plan.h"
+
+namespace wb {
+
+/// {"code", "where", "message"}
+void write_issue(JsonWriter& json, const Error& issue);
+
+/// One decision: the question, the tensors it concerns (the first 100) and the choices it offers.
+void write_decision(JsonWriter& json, const OpenQuestion& question);
+
+}  // namespace wb

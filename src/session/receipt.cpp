@@ -1,0 +1,86 @@
+// Plan and receipt: what will be written, and what a finished conversion says about itself.
+#include <algorithm>
+#include <cstdio>
+
+#include "base/json_writer.h"
+#include "session/json_parts.h"
+#include "session/replies.h"
+
+namespace wb {
+namespace {
+
+constexpr size_t kNamesMax = 100;
+
+void write_plan_fields(JsonWriter& json, const Plan& plan) {
+  json.field("to", plan.to == Dtype::F16 ? "f16" : "bf16").field("others", plan.cast_others ? "cast" : "keep");
+  json.field("output_bytes", plan.output_bytes).field("output_header_bytes", static_cast<uint64_t>(plan.header.size()));
+  json.field("read_bytes", plan.read_bytes).field("tensors", static_cast<uint64_t>(plan.steps.size()));
+  json.field("dequantized", plan.dequantized).field("cast", plan.cast).field("copied", plan.copied);
+  json.field("dropped", static_cast<uint64_t>(plan.dropped.size())).key("notes").begin_array();
+  for (const std::string& note : plan.notes) json.value(std::string_view(note));
+  json.end_array();
+}
+
+}  // namespace
+
+std::string error_reply(const Error& error) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object().key("error");
+  write_issue(json, error);
+  json.end_object();
+  return text;
+}
+
+std::string plan_reply(const Plan& plan) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  write_plan_fields(json, plan);
+  json.end_object();
+  return text;
+}
+
+std::string decisions_reply(const Plan& plan) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object().key("decisions").begin_array();
+  for (const OpenQuestion& question : plan.questions) write_decision(json, question);
+  json.end_array().end_object();
+  return text;
+}
+
+std::string receipt_reply(const Inspection& inspection, const Plan& plan, const Outcome& outcome) {
+  const Inventory& inventory = inspection.inventory;
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  write_plan_fields(json, plan);
+  json.field("recipe", "f32-mul-rne").field("version", WB_VERSION).key("sources").begin_array();
+  for (const Source& source : inventory.sources) {
+    json.begin_object().field("name", std::string_view(source.name)).field("size_bytes", source.size_bytes).end_object();
+  }
+  json.end_array().key("assumed").begin_array();
+  for (const AppliedAssumption& each : plan.assumed) {
+    json.begin_object().field("subject", std::string_view(each.subject)).field("choice", std::string_view(each.choice));
+    json.field("tensors", each.tensors).end_object();
+  }
+  char hash[17];
+  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(outcome.output_hash));
+  json.end_array().field("output_xxh64", static_cast<const char*>(hash)).field("verified", outcome.verified);
+  kernels::F16Loss loss;
+  size_t named = 0;
+  json.key("nan_tensors").begin_array();
+  for (size_t i = 0; i < outcome.steps.size(); ++i) {
+    loss += outcome.steps[i].loss;
+    if (outcome.steps[i].nan_codes == 0 || named++ >= kNamesMax) continue;
+    json.begin_object().field("name", std::string_view(inventory.tensors[plan.steps[i].tensor].name));
+    json.field("count", outcome.steps[i].nan_codes).end_object();
+  }
+  json.end_array().field("f16_overflow", loss.overflow).field("f16_underflow", loss.underflow).key("dropped_names").begin_array();
+  for (size_t i = 0; i < plan.dropped.size(); ++i) json.value(std::string_view(inventory.tensors[plan.dropped[i]].name));
+  json.end_array().end_object();
+  return text;
+}
+
+}  // namespace wb

@@ -1,0 +1,32 @@
+// Replies: the session's state as JSON. Keys are those of web/engine/report.ts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "convert/converter.h"
+#include "plan/plan.h"
+#include "quant/pairs.h"
+#include "session/inspect_job.h"
+
+namespace wb {
+
+std::string error_reply(const Error& error);
+
+std::string report_reply(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config, const std::vector<Error>& warnings);
+
+/// Rows [first, first + count), as far as there are any.
+std::string tensors_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);
+std::string pairs_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);
+
+std::string plan_reply(const Plan& plan);
+std::string decisions_reply(const Plan& plan);
+
+struct Outcome {
+  const std::vector<StepOutcome>& steps;
+  uint64_t output_hash = 0;
+  bool verified = false;
+};
+std::string receipt_reply(const Inspection& inspection, const Plan& plan, const Outcome& outcome);
+
+}  // namespace wb

@@ -1,0 +1,265 @@
+// The report: everything that opening a checkpoint found, without its rows.
+#include <algorithm>
+#include <map>
+
+#include "base/json_writer.h"
+#include "ram/ram.h"
+#include "session/json_parts.h"
+#include "session/replies.h"
+
+namespace wb {
+namespace {
+
+class Report {
+ public:
+  Report(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config, const std::vector<Error>& warnings)
+      : inspection_(inspection), inventory_(inspection.inventory), pairing_(pairing), config_(config), warnings_(warnings),
+        sums_(weight_sums(inventory_, pairing)), json_(text_) {}
+
+  std::string write() {
+    json_.begin_object().field("format", "weighbridge.report").field("version", 1);
+    verdict();
+    sources();
+    totals();
+    dtypes();
+    scheme_rows();
+    pair_counts();
+    side_information();
+    issue_lists();
+    decisions();
+    dropped();
+    ram();
+    json_.end_object();
+    return std::move(text_);
+  }
+
+ private:
+  static std::string counted(uint64_t n, const std::string& one) { return std::to_string(n) + " " + one + (n == 1 ? "" : "s"); }
+
+  void verdict() {
+    const uint64_t problems = count_problems();
+    const char* word = inspection_.refusal ? "refused" : problems > 0 ? "problems" : "sound";
+    std::string says;
+    if (inspection_.refusal) {
+      says = inspection_.refusal->message;
+    } else if (problems > 0) {
+      says = counted(problems, "weight") + " cannot be converted without you: " + first_problem();
+    } else {
+      says = pairing_.pairs.empty() ? "nothing is quantized" : counted(pairing_.pairs.size(), "quantized weight") + ", every one understood";
+    }
+    json_.field("verdict", word).field("verdict_text", std::string_view(says));
+    if (inspection_.refusal) {
+      json_.key("error");
+      write_issue(json_, *inspection_.refusal);
+    }
+  }
+
+  static bool is_problem(const Pair& pair) { return pair.state() == PairState::undecided || pair.state() == PairState::refused; }
+
+  uint64_t count_problems() const {
+    return static_cast<uint64_t>(std::count_if(pairing_.pairs.begin(), pairing_.pairs.end(), is_problem));
+  }
+
+  std::string first_problem() const {
+    const auto pair = std::find_if(pairing_.pairs.begin(), pairing_.pairs.end(), is_problem);
+    const auto issue = std::find_if(pair->issues.begin(), pair->issues.end(), [](const Error& e) { return issue_kind(e.code) != IssueKind::note; });
+    return issue->message;
+  }
+
+  void sources() {
+    json_.key("sources").begin_array();
+    for (const Source& source : inventory_.sources) {
+      json_.begin_object().field("name", std::string_view(source.name)).field("size_bytes", source.size_bytes);
+      json_.field("header_bytes", source.header_bytes).field("data_bytes", source.data_bytes).field("tensors", source.tensors).end_object();
+      file_bytes_ += source.size_bytes;
+      header_bytes_ += source.header_bytes;
+    }
+    json_.end_array();
+  }
+
+  void totals() {
+    uint64_t stored = 0;
+    for (const Tensor& tensor : inventory_.tensors) stored += tensor.elements;
+    json_.field("file_bytes", file_bytes_).field("header_bytes", header_bytes_).field("data_bytes", sums_.file_bytes);
+    json_.field("tensor_count", static_cast<uint64_t>(inventory_.tensors.size())).field("parameters", sums_.parameters);
+    json_.field("stored_elements", stored).field("bf16_data_bytes", bytes_as(sums_, 2));
+  }
+
+  void dtypes() {
+    struct Row {
+      uint64_t tensors = 0, elements = 0, bytes = 0;
+    };
+    Row rows[kDtypeCount];
+    for (const Tensor& tensor : inventory_.tensors) {
+      if (!tensor.unknown_dtype.empty()) continue;
+      Row& row = rows[static_cast<uint8_t>(tensor.dtype)];
+      ++row.tensors;
+      row.elements += tensor.elements;
+      row.bytes += tensor.bytes();
+    }
+    json_.key("dtypes").begin_array();
+    for (int i = 0; i < kDtypeCount; ++i) {
+      if (rows[i].tensors == 0) continue;
+      const DtypeInfo& info = dtype_info(static_cast<Dtype>(i));
+      json_.begin_object().field("dtype", info.name).field("kind", dtype_kind_name(info.kind)).field("tensors", rows[i].tensors);
+      json_.field("elements", rows[i].elements).field("bytes", rows[i].bytes).end_object();
+    }
+    json_.end_array();
+  }
+
+  void scheme_rows() {
+    struct Row {
+      uint64_t weights = 0, parameters = 0, bytes = 0;
+    };
+    std::map<std::string_view, Row> rows;
+    for (const Pair& pair : pairing_.pairs) {
+      if (pair.weight == kNoTensor) continue;
+      const Tensor& weight = inventory_.tensors[pair.weight];
+      Row& row = rows[pair.scheme];
+      ++row.weights;
+      row.parameters += weight.elements * pair.per_element;
+      row.bytes += weight.bytes();
+    }
+    json_.key("schemes").begin_array();
+    for (const auto& [id, row] : rows) {
+      const Scheme& info = scheme(id);
+      json_.begin_object().field("scheme", id).field("title", info.title).field("weights", row.weights).field("parameters", row.parameters);
+      json_.field("bytes", row.bytes).field("supported", info.supported).field("formula", info.formula).end_object();
+    }
+    json_.end_array();
+  }
+
+  void pair_counts() {
+    uint64_t weights = 0, scales = 0, states[4] = {};
+    for (const Pair& pair : pairing_.pairs) {
+      weights += pair.weight != kNoTensor;
+      scales += pair.scales.size();
+      ++states[static_cast<uint8_t>(pair.state())];
+    }
+    json_.key("pair_counts").begin_object().field("weights", weights).field("scales", scales).field("ok", states[0]);
+    json_.field("undecided", states[2]).field("refused", states[3]).field("noted", states[1]).end_object();
+  }
+
+  void side_information() {
+    json_.key("metadata").begin_array();
+    for (const auto& [key, value] : inventory_.metadata) {
+      json_.begin_object().field("key", std::string_view(key)).field("value", std::string_view(value)).end_object();
+    }
+    json_.end_array().key("config").begin_array();
+    for (const auto& [name, says] : config_.files) {
+      json_.begin_object().field("name", std::string_view(name)).field("says", std::string_view(says)).end_object();
+    }
+    json_.end_array();
+  }
+
+  void issue_lists() {
+    json_.key("warnings").begin_array();
+    for (const auto* list : {&warnings_, &inspection_.warnings, &pairing_.notes}) {
+      for (const Error& warning : *list) write_issue(json_, warning);
+    }
+    json_.end_array().key("problems").begin_array();
+    uint64_t left = kProblemsMax;
+    for (const Pair& pair : pairing_.pairs) {
+      for (const Error& issue : pair.issues) {
+        if (issue_kind(issue.code) == IssueKind::note || left == 0) continue;
+        write_issue(json_, issue);
+        --left;
+      }
+    }
+    json_.end_array();
+  }
+
+  void decisions() {
+    std::map<Errc, OpenQuestion> questions;
+    for (const Pair& pair : pairing_.pairs) {
+      for (const Error& issue : pair.issues) {
+        if (issue_kind(issue.code) != IssueKind::question) continue;
+        OpenQuestion& question = questions[issue.code];
+        question.code = issue.code;
+        if (question.tensors.empty()) question.first_message = issue.message;
+        question.tensors.push_back(pair_name(inventory_, pair));
+      }
+    }
+    json_.key("decisions").begin_array();
+    for (const auto& [code, question] : questions) write_decision(json_, question);
+    json_.end_array();
+  }
+
+  void dropped() {
+    json_.key("dropped").begin_array();
+    constexpr std::pair<Role, std::string_view> kGroups[] = {{Role::scale, "scales"},
+                                                             {Role::activation_scale, "activation scales"},
+                                                             {Role::kv_scale, "KV-cache scales"},
+                                                             {Role::marker, "markers"}};
+    for (const auto& [role, group] : kGroups) {
+      std::vector<std::string_view> names;
+      for (uint32_t i = 0; i < inventory_.tensors.size(); ++i) {
+        if (pairing_.roles[i] == role) names.push_back(inventory_.tensors[i].name);
+      }
+      if (names.empty()) continue;
+      json_.begin_object().field("group", group).field("count", static_cast<uint64_t>(names.size())).key("names").begin_array();
+      for (size_t i = 0; i < names.size() && i < kNamesMax; ++i) json_.value(names[i]);
+      json_.end_array().end_object();
+    }
+    json_.end_array();
+  }
+
+  static void write_terms(JsonWriter& json, const MemoryStage& stage) {
+    json.begin_array();
+    for (const MemoryTerm& term : stage.terms) json.begin_object().field("name", term.name).field("bytes", term.bytes).end_object();
+    json.end_array();
+  }
+
+  void ram() {
+    json_.key("ram").begin_object().key("per_dtype").begin_array();
+    const std::pair<std::string_view, uint64_t> rows[] = {
+        {"as_stored", sums_.file_bytes}, {"bf16", bytes_as(sums_, 2)}, {"f16", bytes_as(sums_, 2)}, {"f32", bytes_as(sums_, 4)}};
+    for (const auto& [dtype, bytes] : rows) json_.begin_object().field("dtype", dtype).field("bytes", bytes).end_object();
+    json_.end_array();
+    const std::vector<LoaderTimeline> loaders = loader_timelines(sums_);
+    load_stages(loaders[0], loaders[1]);
+    json_.key("loaders").begin_array();
+    for (const LoaderTimeline& loader : loaders) {
+      json_.begin_object().field("loader", loader.loader).field("title", loader.title).field("source", loader.source);
+      json_.key("stages").begin_array();
+      for (const MemoryStage& stage : loader.stages) {
+        json_.begin_object().field("stage", stage.stage).field("total_bytes", stage.total_bytes()).key("terms");
+        write_terms(json_, stage);
+        json_.end_object();
+      }
+      json_.end_array().field("peak_bytes", loader.peak.total_bytes()).key("peak_terms");
+      write_terms(json_, loader.peak);
+      json_.field("steady_bytes", loader.steady_bytes).end_object();
+    }
+    json_.end_array().end_object();
+  }
+
+  // The table of the InvokeAI fix: the same file through the loader before and after it.
+  void load_stages(const LoaderTimeline& before, const LoaderTimeline& after) {
+    json_.key("load_stages").begin_object().field("file_read_bytes", before.stages[0].total_bytes());
+    json_.field("dequantized_f32_bytes", before.stages[1].total_bytes()).field("dequantized_bf16_bytes", after.stages[1].total_bytes());
+    json_.field("peak_f32_bytes", before.peak.total_bytes()).field("peak_bf16_bytes", after.peak.total_bytes()).end_object();
+  }
+
+  static constexpr size_t kNamesMax = 100;
+  static constexpr uint64_t kProblemsMax = 200;  // all of them stand in the pairs' rows
+
+  const Inspection& inspection_;
+  const Inventory& inventory_;
+  const Pairing& pairing_;
+  const QuantConfig& config_;
+  const std::vector<Error>& warnings_;
+  WeightSums sums_;
+  uint64_t file_bytes_ = 0;
+  uint64_t header_bytes_ = 0;
+  std::string text_;
+  JsonWriter json_;
+};
+
+}  // namespace
+
+std::string report_reply(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config, const std::vector<Error>& warnings) {
+  return Report(inspection, pairing, config, warnings).write();
+}
+
+}  // namespace wb

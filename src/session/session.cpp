@@ -1,0 +1,203 @@
+#include "session/session.h"
+
+#include "session/options.h"
+#include "session/replies.h"
+#include "session/scan_job.h"
+#include "session/verify_job.h"
+
+namespace wb {
+
+Reply Session::refuse(const Error& error) {
+  reply_ = error_reply(error);
+  return Reply::error;
+}
+
+// 1. What is to be opened.
+
+Reply Session::add_source(std::string_view name, uint64_t size_bytes) {
+  if (inspected_ || job_) return refuse({Errc::wrong_state, std::string(name), "sources are added before the first job"});
+  Source source;
+  source.name = name;
+  source.size_bytes = size_bytes;
+  sources_.push_back(std::move(source));
+  reply_ = "{}";
+  return Reply::ok;
+}
+
+Reply Session::add_side_file(std::string_view name, ByteView text) {
+  if (inspected_ || job_) return refuse({Errc::wrong_state, std::string(name), "side files are added before the first job"});
+  const Status status = read_side_file(std::string(name), text, config_);
+  if (!status) warnings_.push_back(status.error());
+  side_file_ = Buffer();
+  reply_ = "{}";
+  return Reply::ok;
+}
+
+// 2. The job that runs, whichever it is.
+
+Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
+  const Inventory& inventory = inspection_.inventory;
+  const bool opened = inspected_ && !inspection_.refusal;
+  switch (kind) {
+    case JobKind::inspect: {
+      if (inspected_ || sources_.empty()) break;
+      return InspectJob::create(std::move(sources_));
+    }
+    case JobKind::scan: {
+      if (!opened || !options_) break;
+      return ScanJob::create(inventory, pairing_, inspection_.values, losses_, *options_);
+    }
+    case JobKind::convert: {
+      if (!plan_ || !plan_->questions.empty()) break;
+      converted_ = verified_ = false;
+      return Converter::create(inventory, *plan_, Converter::Mode::write);
+    }
+    case JobKind::verify: {
+      if (!converted_) break;
+      return VerifyJob::create(plan_->output_bytes, output_hash_);
+    }
+  }
+  return fail(Errc::wrong_state, {}, "this job does not fit what the session is doing");
+}
+
+JobStep Session::begin(JobKind kind) {
+  job_.reset();  // a job that was abandoned leaves nothing behind
+  outstanding_.clear();
+  auto job = make_job(kind);
+  if (!job) {
+    refuse(job.error());
+    return JobStep::failed;
+  }
+  job_ = std::move(*job);
+  job_kind_ = kind;
+  return settle(job_->begin());
+}
+
+std::optional<Window> Session::next_read() {
+  if (!job_) return std::nullopt;
+  const auto window = job_->next_read();
+  if (window) outstanding_.push_back(*window);
+  return window;
+}
+
+uint8_t* Session::input(uint64_t length_bytes) {
+  if (job_) return outstanding_.empty() || length_bytes > kWindowBytes ? nullptr : job_->input();
+  auto buffer = Buffer::create(length_bytes == 0 ? 1 : length_bytes);
+  if (!buffer) return nullptr;
+  side_file_ = std::move(*buffer);
+  return side_file_.data();
+}
+
+JobStep Session::feed(uint64_t length_bytes) {
+  if (!job_ || outstanding_.empty()) {
+    refuse({Errc::wrong_state, {}, "bytes were fed that nobody asked for"});
+    return JobStep::failed;
+  }
+  const Window window = outstanding_.front();
+  outstanding_.pop_front();
+  if (length_bytes != window.end - window.begin) {
+    refuse({Errc::source_changed, {}, "a read of " + std::to_string(window.end - window.begin) + " bytes gave " + std::to_string(length_bytes)});
+    job_.reset();
+    return JobStep::failed;
+  }
+  return settle(job_->feed());
+}
+
+ByteView Session::output() const { return job_ ? job_->output() : ByteView(); }
+
+JobStep Session::resume() {
+  if (!job_) {
+    refuse({Errc::wrong_state, {}, "there is no job to resume"});
+    return JobStep::failed;
+  }
+  return settle(job_->resume());
+}
+
+// After every step: keep what a finished job found, turn a failed one into a reply.
+JobStep Session::settle(JobStep step) {
+  if (step == JobStep::failed) {
+    refuse(job_->error());
+    job_.reset();
+  } else if (step == JobStep::done) {
+    finish(job_kind_);
+    job_.reset();
+    reply_ = "{}";
+  }
+  return step;
+}
+
+void Session::finish(JobKind kind) {
+  switch (kind) {
+    case JobKind::inspect:
+      inspection_ = std::move(static_cast<InspectJob&>(*job_).result());
+      inspected_ = true;
+      if (inspection_.refusal) {
+        pairing_.roles.assign(inspection_.inventory.tensors.size(), Role::parameter);
+        pairing_.pair_of.assign(inspection_.inventory.tensors.size(), -1);
+      } else {
+        pairing_ = find_pairs(inspection_.inventory, config_, inspection_.values);
+      }
+      break;
+    case JobKind::scan:
+      check_scale_values(inspection_.inventory, inspection_.values, pairing_);
+      scanned_ = true;
+      break;
+    case JobKind::convert:
+      outcomes_ = static_cast<Converter&>(*job_).outcomes();
+      output_hash_ = static_cast<Converter&>(*job_).output_hash();
+      converted_ = true;
+      break;
+    case JobKind::verify: verified_ = true; break;
+  }
+}
+
+// 3. What was found.
+
+Reply Session::report() {
+  if (!inspected_) return refuse({Errc::wrong_state, {}, "nothing was inspected yet"});
+  reply_ = report_reply(inspection_, pairing_, config_, warnings_);
+  return Reply::ok;
+}
+
+Reply Session::tensors(uint64_t first, uint64_t count) {
+  reply_ = tensors_reply(inspection_, pairing_, first, count);
+  return Reply::ok;
+}
+
+Reply Session::pairs(uint64_t first, uint64_t count) {
+  reply_ = pairs_reply(inspection_, pairing_, first, count);
+  return Reply::ok;
+}
+
+// 4. What is to be done about it.
+
+Reply Session::set_options(std::string_view json) {
+  auto options = parse_options(json);
+  if (!options) return refuse(options.error());
+  options_ = std::move(*options);
+  plan_.reset();
+  scanned_ = converted_ = verified_ = false;
+  reply_ = "{}";
+  return Reply::ok;
+}
+
+Reply Session::plan() {
+  if (inspection_.refusal) return refuse(*inspection_.refusal);
+  if (!scanned_) return refuse({Errc::wrong_state, {}, "a plan needs options and a finished scan"});
+  auto plan = make_plan(inspection_.inventory, pairing_, losses_, *options_);
+  if (!plan) return refuse(plan.error());
+  plan_ = std::move(*plan);
+  const bool open = !plan_->questions.empty();
+  reply_ = open ? decisions_reply(*plan_) : plan_reply(*plan_);
+  return open ? Reply::decisions : Reply::ok;
+}
+
+// 5. What was done.
+
+Reply Session::receipt() {
+  if (!converted_) return refuse({Errc::wrong_state, {}, "nothing was converted yet"});
+  reply_ = receipt_reply(inspection_, *plan_, {outcomes_, output_hash_, verified_});
+  return Reply::ok;
+}
+
+}  // namespace wb

@@ -1,0 +1,92 @@
+// Session: one checkpoint from opening to receipt. The whole product as seen from outside the core;
+// knows no emscripten and does no I/O. The order of calls:
+//
+//   1. add_source, add_side_file      what is to be opened
+//   2. Job::inspect, report           headers, small tensors, pairs, RAM
+//   3. set_options, Job::scan         what a conversion must know before it may be planned
+//   4. plan                           exact sizes, or the decisions that only a person can take
+//   5. Job::convert                   output bytes, header first
+//   6. Job::verify, receipt           the output read back; what the result says about itself
+//
+// Every call replies with JSON that stays valid until the next call.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "convert/converter.h"
+#include "convert/job.h"
+#include "plan/plan.h"
+#include "quant/pairs.h"
+#include "session/inspect_job.h"
+
+namespace wb {
+
+/// The boundary's values (web/engine/core.ts).
+enum class Reply : uint8_t { ok = 0, error = 1, decisions = 2 };
+enum class JobKind : uint8_t { inspect = 0, scan = 1, convert = 2, verify = 3 };
+
+class Session {
+ public:
+  /// size_bytes < 2^53. Before Job::inspect. Errc: wrong_state.
+  Reply add_source(std::string_view name, uint64_t size_bytes);
+  /// config.json and the like; one that cannot be read becomes a warning. Errc: wrong_state.
+  Reply add_side_file(std::string_view name, ByteView text);
+  /// Errc: target_required, invalid_option, wrong_state.
+  Reply set_options(std::string_view json);
+
+  JobStep begin(JobKind kind);
+  std::optional<Window> next_read();
+  /// Where the oldest window's bytes go; without a job, where a side file of that length goes.
+  /// Null when out of memory.
+  uint8_t* input(uint64_t length_bytes);
+  /// length_bytes must be the window's, else source_changed.
+  JobStep feed(uint64_t length_bytes);
+  ByteView output() const;
+  JobStep resume();
+
+  Reply report();
+  Reply tensors(uint64_t first, uint64_t count);
+  Reply pairs(uint64_t first, uint64_t count);
+  Reply plan();
+  Reply receipt();
+
+  std::string_view reply() const { return reply_; }
+
+ private:
+  Result<std::unique_ptr<Job>> make_job(JobKind kind);
+  JobStep settle(JobStep step);
+  void finish(JobKind kind);
+  Reply refuse(const Error& error);
+
+  std::vector<Source> sources_;
+  QuantConfig config_;
+  std::vector<Error> warnings_;  // about side files
+  Buffer side_file_;
+
+  bool inspected_ = false;
+  Inspection inspection_;
+  Pairing pairing_;
+
+  std::optional<PlanOptions> options_;
+  bool scanned_ = false;
+  F16Losses losses_;
+  std::optional<Plan> plan_;
+
+  std::unique_ptr<Job> job_;
+  JobKind job_kind_ = JobKind::inspect;
+  std::deque<Window> outstanding_;  // handed out and not fed
+
+  bool converted_ = false;
+  bool verified_ = false;
+  std::vector<StepOutcome> outcomes_;
+  uint64_t output_hash_ = 0;
+
+  std::string reply_;
+};
+
+}  // namespace wb
