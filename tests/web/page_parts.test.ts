@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { arrange } from '../../web/app/dropped_files';
+import { prettyJson } from '../../web/app/json_text';
+import { sharesOf } from '../../web/app/kinds';
+import { PaceMeter } from '../../web/app/rate';
+import { sinkOffers } from '../../web/app/sinks';
+
+describe('metadata that is JSON', () => {
+  test('is laid out', () => {
+    expect(prettyJson('{"a":[1,{"b":"x"}],"c":{}, "d":[ ]}')).toBe(
+      '{\n  "a": [\n    1,\n    {\n      "b": "x"\n    }\n  ],\n  "c": {},\n  "d": []\n}',
+    );
+  });
+
+  test('keeps every digit, repeated keys and brackets inside strings', () => {
+    expect(prettyJson('{"n":12345678901234567890,"n":1.0}')).toBe('{\n  "n": 12345678901234567890,\n  "n": 1.0\n}');
+    expect(prettyJson('["{,}:\\"]"]')).toBe('[\n  "{,}:\\"]"\n]');
+  });
+
+  test('and what is not stays as it is', () => {
+    for (const text of ['pt', '12', '{broken', '', '"quoted"', 'a {b}']) expect(prettyJson(text)).toBe(text);
+  });
+});
+
+describe('chosen files', () => {
+  const files = (...names: string[]): File[] => names.map((name) => new File([], name));
+  const arranged = (...names: string[]): [string[], string[]] => {
+    const { files: taken, ignored } = arrange(files(...names));
+    return [taken.map((file) => file.name), ignored];
+  };
+
+  test('checkpoints come first and in order, config.json after them, strays are named', () => {
+    expect(arranged('config.json', 'm-2.safetensors', 'README.md', 'm-1.safetensors')).toEqual([
+      ['m-1.safetensors', 'm-2.safetensors', 'config.json'],
+      ['README.md'],
+    ]);
+  });
+
+  test('a lone file of another kind is opened, to be named for what it is', () => {
+    expect(arranged('model.ckpt')).toEqual([['model.ckpt'], []]);
+    expect(arranged('a.bin', 'b.bin')).toEqual([['a.bin'], ['b.bin']]);
+  });
+});
+
+describe('ways to write', () => {
+  const kinds = (opfs: boolean, picker: boolean, bytes: number): string[] =>
+    sinkOffers({ opfs, picker }, bytes).map((offer) => offer.kind);
+
+  test('private files first, the picker beside them, memory only where nothing else is and the file is small', () => {
+    expect(kinds(true, true, 25e9)).toEqual(['opfs', 'picker']);
+    expect(kinds(true, false, 1)).toEqual(['opfs']);
+    expect(kinds(false, true, 1)).toEqual(['picker', 'memory']);
+    expect(kinds(false, false, 256 * 2 ** 20)).toEqual(['memory']);
+    expect(kinds(false, false, 256 * 2 ** 20 + 1)).toEqual([]);
+  });
+
+  test('a working copy and its download need the room twice', () => {
+    expect(sinkOffers({ opfs: true, picker: true }, 25e9).map((offer) => offer.disk_bytes)).toEqual([50e9, 25e9]);
+  });
+});
+
+describe('pace', () => {
+  const at = (bytes: number, phase: 'convert' | 'verify' = 'convert') =>
+    ({ phase, done_bytes: bytes, total_bytes: 1000 }) as const;
+
+  test('nothing is claimed in the first two seconds', () => {
+    const meter = new PaceMeter();
+    expect(meter.add(at(0), 0).seconds_left).toBeNull();
+    expect(meter.add(at(100), 1999).seconds_left).toBeNull();
+    expect(meter.add(at(200), 2000)).toEqual({ bytes_per_second: 100, seconds_left: 8 });
+  });
+
+  test('only the last half minute counts, and every phase starts anew', () => {
+    const meter = new PaceMeter();
+    meter.add(at(0), 0);
+    meter.add(at(900), 10_000);
+    expect(meter.add(at(930), 40_000).bytes_per_second).toBe(1);
+    expect(meter.add(at(10, 'verify'), 50_000).bytes_per_second).toBeNull();
+  });
+
+  test('a total that is not known gives a rate and no end', () => {
+    const meter = new PaceMeter();
+    meter.add({ phase: 'convert', done_bytes: 0, total_bytes: 0 }, 0);
+    expect(meter.add({ phase: 'convert', done_bytes: 500, total_bytes: 0 }, 5000)).toEqual({
+      bytes_per_second: 100,
+      seconds_left: null,
+    });
+  });
+});
+
+test('bytes per kind add up, in the order of every bar', () => {
+  const row = (dtype: string, kind: 'half' | 'fp8' | 'f32', bytes: number) => ({
+    dtype,
+    kind,
+    tensors: 1,
+    elements: bytes,
+    bytes,
+  });
+  const shares = sharesOf([row('BF16', 'half', 10), row('F8_E4M3', 'fp8', 100), row('F16', 'half', 5)]);
+  expect(shares.map((share) => [share.kind, share.bytes])).toEqual([
+    ['fp8', 100],
+    ['half', 15],
+  ]);
+  expect(shares[1]?.dtypes.map((dtype) => dtype.dtype)).toEqual(['BF16', 'F16']);
+});

@@ -1,0 +1,21 @@
+// The name offered for a converted file. Names come from strangers: nothing in one may steer a path,
+// hide its ending or be refused by Windows.
+
+const STEM_CHARACTERS_MAX = 120;
+const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
+// what paths and shells read meaning into, and what nobody can see
+const UNSAFE = /[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+const SHARD = /-\d{5}-of-\d{5}$/;
+
+/** `model.safetensors` to bf16 becomes `model-bf16.safetensors`. */
+export function outputName(inputName: string, to: 'bf16' | 'f16'): string {
+  const stem = inputName.replace(/\.safetensors$/i, '').replace(SHARD, '');
+  return `${safeStem(stem)}${to === 'bf16' ? '-bf16' : '-fp16'}.safetensors`;
+}
+
+function safeStem(stem: string): string {
+  const clean = Array.from(stem.normalize('NFC').replace(UNSAFE, '_')).slice(0, STEM_CHARACTERS_MAX).join('');
+  const trimmed = clean.replace(/^[. ]+|[. ]+$/g, '');
+  if (trimmed === '' || /^_+$/.test(trimmed)) return 'model';
+  return RESERVED.test(trimmed) ? `${trimmed}_` : trimmed;
+}

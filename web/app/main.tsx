@@ -1,0 +1,10 @@
+import { createRoot } from 'react-dom/client';
+import { App } from './app';
+import './styles/base.css';
+import './styles/page.css';
+import './styles/controls.css';
+import './styles/grid.css';
+import './styles/panels.css';
+
+const root = document.getElementById('root');
+if (root) createRoot(root).render(<App />);

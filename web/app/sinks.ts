@@ -1,0 +1,64 @@
+// The ways in which this browser can write a converted file, and what each costs. The engine has the
+// sinks themselves; here they are offered.
+import { MEMORY_SINK_BYTES_MAX } from '../engine/sink';
+import { decimalSize } from './format';
+
+export type SinkKind = 'opfs' | 'picker' | 'memory';
+
+export interface Capabilities {
+  /** origin-private files: every current browser, but not all private windows */
+  opfs: boolean;
+  /** the save picker: Chromium */
+  picker: boolean;
+}
+
+export interface SinkOffer {
+  kind: SinkKind;
+  title: string;
+  says: string;
+  /** free disk space it takes at its highest */
+  disk_bytes: number;
+}
+
+export async function capabilities(): Promise<Capabilities> {
+  return { opfs: await hasPrivateFiles(), picker: typeof window.showSaveFilePicker === 'function' };
+}
+
+async function hasPrivateFiles(): Promise<boolean> {
+  try {
+    await navigator.storage.getDirectory();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The best first; empty when there is no way at all. */
+export function sinkOffers({ opfs, picker }: Capabilities, outputBytes: number): SinkOffer[] {
+  const offers: SinkOffer[] = [];
+  if (opfs) {
+    offers.push({
+      kind: 'opfs',
+      title: 'Save to the downloads folder',
+      says: `Fastest. Written to a working copy inside the browser, then saved as a download: ${decimalSize(outputBytes)} twice, until you delete the working copy.`,
+      disk_bytes: 2 * outputBytes,
+    });
+  }
+  if (picker) {
+    offers.push({
+      kind: 'picker',
+      title: 'Choose where',
+      says: 'Written straight to the place you choose. At the end the browser checks the whole file, which takes minutes for a big one.',
+      disk_bytes: outputBytes,
+    });
+  }
+  if (!opfs && outputBytes <= MEMORY_SINK_BYTES_MAX) {
+    offers.push({
+      kind: 'memory',
+      title: 'Save to the downloads folder',
+      says: `Held in memory first (${decimalSize(outputBytes)}), because this browser offers nothing better here.`,
+      disk_bytes: outputBytes,
+    });
+  }
+  return offers;
+}

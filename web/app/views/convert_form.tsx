@@ -1,0 +1,142 @@
+import type { ReactNode } from 'react';
+import { Button } from 'react-aria-components';
+import type { CoreError } from '../../engine/errors';
+import { decimalSize, percent } from '../format';
+import type { PlanControls } from '../hooks/use_plan';
+import { Choices } from '../parts/choices';
+import { Fault } from '../parts/fault';
+import type { SinkKind, SinkOffer } from '../sinks';
+import { Decisions } from './decisions';
+import { PlanSummary } from './plan_summary';
+
+interface ConvertFormProps {
+  planning: PlanControls;
+  /** of the last attempt */
+  error: CoreError | null;
+  /** null: not known yet */
+  offers: SinkOffer[] | null;
+  sink: SinkOffer | null;
+  onSink: (kind: SinkKind) => void;
+  name: string;
+  onStart: () => void;
+}
+
+export function ConvertForm(props: ConvertFormProps): ReactNode {
+  const { planning, error, offers, sink, onSink, name, onStart } = props;
+  const { choices, decisions, state, change } = planning;
+  const open = decisions.filter((decision) => choices.answers[decision.subject] === undefined).length;
+  const blocked = choices.to === null || open > 0 || state.phase === 'failed' || sink === null;
+
+  return (
+    <div className="convert-form">
+      {error && (
+        <div role="alert" className="fault-box">
+          <Fault issue={error} />
+        </div>
+      )}
+      <div className="convert-options">
+        <TargetChoice planning={planning} />
+        <OthersChoice planning={planning} />
+      </div>
+      <Decisions
+        decisions={decisions}
+        answers={choices.answers}
+        onAnswer={(subject, choice) => change({ answers: { ...choices.answers, [subject]: choice } })}
+      />
+      {choices.to !== null && offers !== null && <SinkChoice offers={offers} sink={sink} onSink={onSink} />}
+      <div role="status">
+        {state.phase === 'checking' && <p className="soft">{checkingLine(state.progress)}</p>}
+        {state.phase === 'planned' && <PlanSummary plan={state.plan} sink={sink} />}
+        {state.phase === 'failed' && <Fault issue={state.error} />}
+      </div>
+      <div className="convert-start">
+        <Button
+          className="button button-main"
+          isDisabled={blocked}
+          onPress={onStart}
+          data-testid="convert-button"
+          aria-describedby="convert-why"
+        >
+          {choices.to === null ? 'Convert' : `Convert: write ${name}`}
+        </Button>
+        <p id="convert-why" className="soft">
+          {whyNot(choices.to, open, sink)}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function whyNot(to: 'bf16' | 'f16' | null, open: number, sink: SinkOffer | null): string {
+  if (to === null) return 'Choose bf16 or fp16 first.';
+  if (open > 0) return open === 1 ? 'Answer the question above first.' : `Answer the ${open} questions above first.`;
+  if (sink === null) return 'This browser offers no way to write a file of this size.';
+  return '';
+}
+
+function checkingLine(progress: { done_bytes: number; total_bytes: number } | null): string {
+  if (progress === null || progress.total_bytes === 0) return 'Working out what will be written…';
+  const { done_bytes, total_bytes } = progress;
+  return `Looking for values that do not fit: ${percent(done_bytes, total_bytes)}% of ${decimalSize(total_bytes)}`;
+}
+
+function TargetChoice({ planning }: { planning: PlanControls }): ReactNode {
+  return (
+    <Choices
+      label="Write the quantized weights as"
+      value={planning.choices.to}
+      onChange={(to) => planning.change({ to })}
+      choices={[
+        {
+          value: 'bf16',
+          title: 'bf16',
+          says: 'The range of float32. What most models are trained and run in.',
+          testId: 'target-bf16',
+        },
+        {
+          value: 'f16',
+          title: 'fp16',
+          says: 'Finer, but nothing above 65,504. For hardware and programs without bf16.',
+          testId: 'target-f16',
+        },
+      ]}
+    />
+  );
+}
+
+function OthersChoice({ planning }: { planning: PlanControls }): ReactNode {
+  return (
+    <Choices
+      label="The other floats (norms, biases, …)"
+      value={planning.choices.others}
+      onChange={(others) => planning.change({ others })}
+      choices={[
+        { value: 'keep', title: 'keep as they are' },
+        { value: 'cast', title: 'cast too', says: 'To the same type. Loses precision where they are float32.' },
+      ]}
+    />
+  );
+}
+
+interface SinkChoiceProps {
+  offers: SinkOffer[];
+  sink: SinkOffer | null;
+  onSink: (kind: SinkKind) => void;
+}
+
+function SinkChoice({ offers, sink, onSink }: SinkChoiceProps): ReactNode {
+  if (offers.length === 0) return <p className="none">This browser offers no way to write a file of this size.</p>;
+  return (
+    <Choices
+      label="Where it goes"
+      value={sink?.kind ?? null}
+      onChange={onSink}
+      choices={offers.map((offer) => ({
+        value: offer.kind,
+        title: `${offer.title}, needs ${decimalSize(offer.disk_bytes)} of disk`,
+        says: offer.says,
+        testId: `sink-${offer.kind}`,
+      }))}
+    />
+  );
+}

@@ -1,0 +1,112 @@
+// The one action: what to write, what has to be decided first, where it goes, and then the doing.
+import { type ReactNode, useEffect, useState } from 'react';
+import type { Report } from '../../engine/report';
+import { outputName } from '../file_name';
+import { percent } from '../format';
+import type { OpenCheckpoint } from '../hooks/use_checkpoint';
+import { type ConversionState, type Target, useConversion } from '../hooks/use_conversion';
+import { useJobGuard } from '../hooks/use_job_guard';
+import { type PlanControls, usePlan } from '../hooks/use_plan';
+import { Section } from '../parts/section';
+import { type Capabilities, capabilities, type SinkKind, sinkOffers } from '../sinks';
+import { ConvertForm } from './convert_form';
+import { ConvertProgress } from './convert_progress';
+import { ReceiptView } from './receipt_view';
+
+interface ConvertPanelProps {
+  checkpoint: OpenCheckpoint;
+  onBusy: (busy: boolean) => void;
+  /** working copies were made or deleted */
+  onCopies: () => void;
+}
+
+export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps): ReactNode {
+  const { client, report } = checkpoint;
+  const planning = usePlan(client, report.decisions);
+  const conversion = useConversion(client);
+  const { state } = conversion;
+  const running = state.phase === 'running';
+
+  useJobGuard(running, percentOf(state));
+  useEffect(() => {
+    onBusy(running);
+    return () => onBusy(false);
+  }, [running, onBusy]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every change of phase may leave or take a copy
+  useEffect(onCopies, [state.phase, onCopies]);
+
+  return (
+    <Section title="Convert" says="bf16 from fp8 holds every value again; it does not bring back lost precision.">
+      {state.phase === 'running' && <ConvertProgress state={state} onCancel={conversion.cancel} />}
+      {state.phase === 'done' && (
+        <ReceiptView receipt={state.receipt} saved={state.saved} onAgain={conversion.reset} onCopies={onCopies} />
+      )}
+      {(state.phase === 'idle' || state.phase === 'failed') && (
+        <Form report={report} planning={planning} state={state} run={conversion.run} />
+      )}
+    </Section>
+  );
+}
+
+interface FormProps {
+  report: Report;
+  planning: PlanControls;
+  state: ConversionState;
+  run: (options: Parameters<ReturnType<typeof useConversion>['run']>[0], target: Target) => Promise<void>;
+}
+
+function Form({ report, planning, state, run }: FormProps): ReactNode {
+  const [able, setAble] = useState<Capabilities | null>(null);
+  const [wanted, setWanted] = useState<SinkKind | null>(null);
+  useEffect(() => {
+    capabilities().then(setAble, () => setAble({ opfs: false, picker: false }));
+  }, []);
+
+  const { to } = planning.choices;
+  const outputBytes = planning.state.phase === 'planned' ? planning.state.plan.output_bytes : report.bf16_data_bytes;
+  const offers = able === null ? null : sinkOffers(able, outputBytes);
+  const sink = offers?.find((offer) => offer.kind === wanted) ?? offers?.[0] ?? null;
+  const name = to === null ? '' : outputName(report.sources[0]?.name ?? '', to);
+
+  // The picker comes first: it must open in the press itself, before anything is waited for.
+  const start = async (): Promise<void> => {
+    if (sink === null) return;
+    const target = await targetOf(sink.kind, name);
+    if (target === null) return;
+    const settled = await planning.settled();
+    if (settled.phase === 'planned') await run(settled.options, target);
+  };
+
+  return (
+    <ConvertForm
+      planning={planning}
+      error={state.phase === 'failed' ? state.error : null}
+      offers={offers}
+      sink={sink}
+      onSink={setWanted}
+      name={name}
+      onStart={() => void start()}
+    />
+  );
+}
+
+/** Null when the user thought better of it. */
+async function targetOf(kind: SinkKind, name: string): Promise<Target | null> {
+  if (kind !== 'picker') return { kind, name };
+  try {
+    const handle = await window.showSaveFilePicker?.({
+      suggestedName: name,
+      types: [{ description: 'safetensors checkpoint', accept: { 'application/octet-stream': ['.safetensors'] } }],
+    });
+    return handle ? { kind, handle } : null;
+  } catch (thrown) {
+    if (thrown instanceof DOMException && thrown.name === 'AbortError') return null;
+    throw thrown;
+  }
+}
+
+function percentOf(state: ConversionState): number | null {
+  if (state.phase !== 'running') return null;
+  const { progress } = state;
+  return progress === null ? 0 : percent(progress.done_bytes, progress.total_bytes);
+}

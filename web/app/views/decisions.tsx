@@ -1,0 +1,66 @@
+// What only a person can decide. Nothing is preselected: a wrong guess would write a wrong model.
+import type { ReactNode } from 'react';
+import type { Decision } from '../../engine/report';
+import { plural } from '../format';
+import { Choices } from '../parts/choices';
+import { Fold } from '../parts/fold';
+import { Name } from '../parts/text';
+import { WORDS } from '../words';
+
+const NAMED = 3;
+
+interface DecisionsProps {
+  decisions: readonly Decision[];
+  answers: Readonly<Record<string, string>>;
+  onAnswer: (subject: string, choice: string) => void;
+}
+
+export function Decisions({ decisions, answers, onAnswer }: DecisionsProps): ReactNode {
+  if (decisions.length === 0) return null;
+  return (
+    <div className="decisions">
+      {decisions.map((decision) => (
+        <Choices
+          key={decision.subject}
+          testId="decision"
+          label={
+            <>
+              <Name text={decision.question} /> <code>{decision.code}</code>
+            </>
+          }
+          value={answers[decision.subject] ?? null}
+          onChange={(choice) => onAnswer(decision.subject, choice)}
+          choices={decision.choices.map(({ choice, meaning }) => ({
+            value: choice,
+            title: choice.replaceAll('_', ' '),
+            says: <Name text={meaning} />,
+            testId: 'decision-choice',
+          }))}
+        >
+          <p className="choices-says">{WORDS[decision.code]}</p>
+          <Tensors decision={decision} />
+        </Choices>
+      ))}
+    </div>
+  );
+}
+
+function Tensors({ decision }: { decision: Decision }): ReactNode {
+  const { tensors, count } = decision;
+  const list = (
+    <ul className="plain-list">
+      {tensors.map((name) => (
+        <li key={name}>
+          <Name text={name} />
+        </li>
+      ))}
+      {count > tensors.length && <li className="soft">and {plural(count - tensors.length, 'more', 'more')}</li>}
+    </ul>
+  );
+  if (count <= NAMED) return list;
+  return (
+    <Fold title={`Concerns ${plural(count, 'tensor')}`} level={4}>
+      {list}
+    </Fold>
+  );
+}

@@ -1,0 +1,91 @@
+// Every quantized weight with what scales it: counts, filters, the table, the details of one pair.
+import { type ReactNode, useMemo, useState } from 'react';
+import type { PairRow, PairState, SchemeRow } from '../../engine/report';
+import { ALL_PAIRS, countStates, filterPairs, issuesOf, type PairFilter } from '../filter';
+import { count, decimalSize, plural } from '../format';
+import type { OpenCheckpoint } from '../hooks/use_checkpoint';
+import { Chips } from '../parts/chips';
+import { Fault } from '../parts/fault';
+import { SearchBox } from '../parts/search_box';
+import { Section } from '../parts/section';
+import { PairDetails } from './pair_details';
+import { PairsTable } from './pairs_table';
+
+const STATES: readonly (PairState | 'all')[] = ['all', 'ok', 'noted', 'undecided', 'refused'];
+
+export function PairsPanel({ checkpoint }: { checkpoint: OpenCheckpoint }): ReactNode {
+  const { report, pairs, rows } = checkpoint;
+  const { weights, scales, undecided, refused } = report.pair_counts;
+  if (weights === 0 && pairs.length === 0 && rows !== 'coming') {
+    return <Section title="Pairs" says="Nothing in this file is quantized." />;
+  }
+  const open = undecided + refused > 0 ? `${count(undecided)} undecided, ${count(refused)} refused` : '0 undecided';
+  return (
+    <Section title="Pairs" says={`${plural(weights, 'quantized weight')}, ${plural(scales, 'scale')}, ${open}`}>
+      <Schemes schemes={report.schemes} />
+      {typeof rows === 'object' && <Fault issue={rows} />}
+      {rows === 'coming' ? <p className="soft">Reading the list of pairs…</p> : <PairsBrowser pairs={pairs} />}
+    </Section>
+  );
+}
+
+function Schemes({ schemes }: { schemes: SchemeRow[] }): ReactNode {
+  return (
+    <ul className="plain-list schemes">
+      {schemes.map((scheme) => (
+        <li key={scheme.scheme}>
+          <strong>{scheme.title}</strong>{' '}
+          <span className="soft">
+            {plural(scheme.weights, 'weight')}, {decimalSize(scheme.bytes)}
+            {!scheme.supported && ', recognised but not converted'}
+          </span>
+          {scheme.formula !== '' && <code className="formula">{scheme.formula}</code>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function PairsBrowser({ pairs }: { pairs: readonly PairRow[] }): ReactNode {
+  const [filter, setFilter] = useState<PairFilter>(ALL_PAIRS);
+  const [opened, setOpened] = useState<PairRow | null>(null);
+  const shown = useMemo(() => filterPairs(pairs, filter), [pairs, filter]);
+  const counts = useMemo(() => countStates(pairs), [pairs]);
+  const issues = useMemo(() => issuesOf(pairs), [pairs]);
+
+  return (
+    <>
+      <div className="toolbar">
+        <Chips
+          label="Pairs by state"
+          chips={STATES.filter((state) => state === 'all' || counts[state] > 0).map((state) => ({
+            id: state,
+            label: state,
+            count: counts[state],
+          }))}
+          value={filter.state}
+          onChange={(state) => setFilter({ ...filter, state })}
+        />
+        {issues.length > 0 && (
+          <Chips
+            label="Pairs by issue"
+            chips={[
+              { id: 'all', label: 'any issue or none', count: pairs.length },
+              ...issues.map(({ code, pairs: count }) => ({ id: code, label: code.replaceAll('_', ' '), count })),
+            ]}
+            value={filter.issue}
+            onChange={(issue) => setFilter({ ...filter, issue })}
+          />
+        )}
+        <SearchBox label="Search pairs" value={filter.text} onChange={(text) => setFilter({ ...filter, text })} />
+        <p className="soft toolbar-count" role="status">
+          {shown.length === pairs.length
+            ? plural(pairs.length, 'pair')
+            : `${count(shown.length)} of ${plural(pairs.length, 'pair')}`}
+        </p>
+      </div>
+      <PairsTable pairs={shown} opened={opened} onOpen={setOpened} />
+      {opened && <PairDetails pair={opened} onClose={() => setOpened(null)} />}
+    </>
+  );
+}

@@ -1,0 +1,164 @@
+// What a finished conversion says about itself, and the file it made.
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Button } from 'react-aria-components';
+import { toCoreError } from '../../engine/errors';
+import type { Receipt } from '../../engine/report';
+import { count, decimalSize, exactBytes, plural } from '../format';
+import type { Saved } from '../hooks/use_conversion';
+import { Fact, Facts } from '../parts/facts';
+import { Fold } from '../parts/fold';
+import { Name } from '../parts/text';
+import { WORDS } from '../words';
+import { removeWorkingCopy } from '../working_copies';
+
+const TARGET_NAMES = { bf16: 'bf16', f16: 'fp16' } as const;
+
+interface ReceiptViewProps {
+  receipt: Receipt;
+  saved: Saved;
+  onAgain: () => void;
+  onCopies: () => void;
+}
+
+export function ReceiptView({ receipt, saved, onAgain, onCopies }: ReceiptViewProps): ReactNode {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <div className="receipt" data-testid="receipt">
+      <h3 ref={heading} tabIndex={-1}>
+        Done: {decimalSize(receipt.output_bytes)} of {TARGET_NAMES[receipt.to]}
+        {receipt.verified ? ', read back and verified' : ', not verified'}
+      </h3>
+      <SavedFile saved={saved} bytes={receipt.output_bytes} onCopies={onCopies} />
+      <ReceiptFacts receipt={receipt} />
+      <div className="receipt-actions">
+        <CopyReceipt receipt={receipt} />
+        <Button className="button" onPress={onAgain}>
+          Convert again
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function SavedFile({ saved, bytes, onCopies }: { saved: Saved; bytes: number; onCopies: () => void }): ReactNode {
+  const [copy, setCopy] = useState<'there' | 'deleted' | string>('there');
+  if (saved.kind === 'placed') {
+    return (
+      <p>
+        Written to <Name text={saved.name} />, where you chose.
+      </p>
+    );
+  }
+  const { working_copy } = saved;
+  if (copy === 'deleted') return <p role="status">The working copy is deleted.</p>;
+  const remove = (): void => {
+    if (working_copy === null) return;
+    removeWorkingCopy(working_copy).then(
+      () => {
+        setCopy('deleted');
+        onCopies();
+      },
+      (thrown: unknown) => setCopy(toCoreError(thrown).message),
+    );
+  };
+  return (
+    <div className="saved">
+      <p>
+        Your browser is saving it to the downloads folder. If it is not,{' '}
+        <a className="link" href={saved.url} download={saved.name} data-testid="save-link">
+          save {saved.name}
+        </a>
+        .
+      </p>
+      {working_copy !== null && (
+        <p>
+          <Button className="button button-small" onPress={remove} data-testid="delete-copy">
+            Delete the working copy
+          </Button>{' '}
+          <span className="soft">
+            {decimalSize(bytes)} in the browser’s storage. Do it once the download has finished; the page cannot see
+            that.
+          </span>
+          {copy !== 'there' && <span role="alert">{copy}</span>}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
+  const { assumed, nan_tensors, dropped_names } = receipt;
+  return (
+    <Facts>
+      <Fact name="Recipe">
+        <code>{receipt.recipe}</code> multiplied in float32, rounded once (to nearest, ties to even)
+      </Fact>
+      <Fact name="Tensors">
+        {count(receipt.tensors)}: {count(receipt.dequantized)} dequantized, {count(receipt.cast)} cast,{' '}
+        {count(receipt.copied)} copied unchanged
+      </Fact>
+      <Fact name="Left out">
+        {dropped_names.length === 0 ? (
+          'nothing'
+        ) : (
+          <Fold title={plural(receipt.dropped, 'tensor')} level={4}>
+            <ul className="plain-list name-list">
+              {dropped_names.map((name) => (
+                <li key={name}>
+                  <Name text={name} />
+                </li>
+              ))}
+            </ul>
+          </Fold>
+        )}
+      </Fact>
+      <Fact name="Assumed">
+        {assumed.length === 0 && 'nothing'}
+        {assumed.map(({ subject, choice, tensors }) => (
+          <p key={subject}>
+            <Name text={subject} /> = {choice}, {plural(tensors, 'tensor')}
+          </p>
+        ))}
+      </Fact>
+      {receipt.to === 'f16' && (
+        <Fact name="fp16 range">
+          {plural(receipt.f16_overflow, 'value')} became infinite, {plural(receipt.f16_underflow, 'value')} became zero
+        </Fact>
+      )}
+      {nan_tensors.length > 0 && (
+        <Fact name="Not a number">
+          {WORDS.nan_codes}
+          {nan_tensors.map((row) => (
+            <p key={row.name}>
+              <Name text={row.name} />: {count(row.count)}
+            </p>
+          ))}
+        </Fact>
+      )}
+      <Fact name="Size">{exactBytes(receipt.output_bytes)}</Fact>
+      <Fact name="XXH64">
+        <code data-testid="xxh64">{receipt.output_xxh64}</code>
+      </Fact>
+      <Fact name="Made by">Weighbridge {receipt.version}</Fact>
+    </Facts>
+  );
+}
+
+function CopyReceipt({ receipt }: { receipt: Receipt }): ReactNode {
+  const [says, setSays] = useState('');
+  const copy = (): void => {
+    navigator.clipboard.writeText(JSON.stringify(receipt, null, 2)).then(
+      () => setSays('Copied.'),
+      () => setSays('The browser did not allow it.'),
+    );
+  };
+  return (
+    <>
+      <Button className="button" onPress={copy}>
+        Copy the receipt (JSON)
+      </Button>
+      <span role="status">{says}</span>
+    </>
+  );
+}
