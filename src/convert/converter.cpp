@@ -8,7 +8,7 @@ namespace wb {
 namespace {
 
 /// Output is handed out when the next piece might not fit; a piece makes at most two windows of it.
-constexpr uint64_t kOutBytes = 4 * kWindowBytes;
+constexpr size_t kOutBytes = 4 * kWindowBytes;
 static_assert(kOutBytes >= 2 * kWindowBytes);
 /// A tile of one-byte scales, widened.
 constexpr uint64_t kScaleFloats = kScaleTileBytes;
@@ -92,16 +92,16 @@ JobStep Converter::hand_out() {
 
 // True when all of the header is in the output.
 bool Converter::emit_header() {
-  const uint64_t n = std::min<uint64_t>(plan_.header.size() - header_done_, kOutBytes - out_used_);
+  const size_t n = std::min(plan_.header.size() - header_done_, kOutBytes - out_used_);
   std::copy_n(plan_.header.data() + header_done_, n, out_.data() + out_used_);
   header_done_ += n;
   out_used_ += n;
   return header_done_ == plan_.header.size();
 }
 
-uint64_t Converter::out_bytes(const Piece& piece) const {
+size_t Converter::out_bytes(const Piece& piece) const {
   const Step& step = plan_.steps[piece.step];
-  const uint64_t bytes = piece.end - piece.begin;
+  const auto bytes = static_cast<size_t>(piece.end - piece.begin);
   return step.action == Action::copy ? bytes : bytes * 8 / dtype_info(step.codec).bits * 2;
 }
 

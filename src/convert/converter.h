@@ -51,7 +51,7 @@ class Converter final : public Job {
   void run_dequantize(const Op& op, const Step& step, const uint8_t* payload);
   void run_strip(const Op& op, const Step& step, const uint8_t* codes, uint64_t rows, uint64_t cols, const float* scales,
                  uint64_t group_cols, uint8_t* out);
-  uint64_t out_bytes(const Piece& piece) const;
+  size_t out_bytes(const Piece& piece) const;
 
   const Inventory& inventory_;
   const Plan& plan_;
@@ -61,8 +61,8 @@ class Converter final : public Job {
   Buffer slots_[kSlots];
   Buffer scales_;  // one tile of scales as float32
   Buffer out_;
-  uint64_t out_used_ = 0;
-  uint64_t header_done_ = 0;
+  size_t out_used_ = 0;
+  size_t header_done_ = 0;
   uint64_t written_bytes_ = 0;
   Hash hash_;
   std::vector<StepOutcome> outcomes_;

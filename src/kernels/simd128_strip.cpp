@@ -138,27 +138,38 @@ struct Specials {
   bool any() const { return wasm_v128_any_true(mask(seen, seen)); }
 };
 
-/// Lanes: codes -> bf16 (exact, a Nibble under scale 1) -> float32, times a scale per lane, narrowed.
+/// Lanes. Shifted as above and masked, a code is the bf16 of its number times 2^(bias - 127), subnormals
+/// included; a first multiply, by a power of two and therefore exact, puts that right.
 template <class Format, class Target>
 struct Lanes {
-  Target target;
-  Nibble<Format, ToBf16> widen;
-  Planes unit;
+  static constexpr int kShift = 1 + Format::kMantissaBits;
+  static constexpr uint32_t kKept = 0x8000u | 0x7F00u >> kShift;
 
-  explicit Lanes(uint32_t zero) : target(zero), widen(zero), unit(Nibble<Format, ToBf16>::build(ToBf16(zero), 1.0f)) {}
+  Target target;
+  v128_t magnitude, kept, zeros, special_pattern, unbias;
+
+  explicit Lanes(uint32_t zero)
+      : target(zero),
+        magnitude(splat8(zero, 0x7F)),
+        kept(splat16(zero, kKept)),
+        zeros(splat8(zero, 0)),
+        // Setting the exponent makes E5M2's Inf and NaN; elsewhere a special code is NaN, whatever it holds.
+        special_pattern(splat16(zero, Format::kRule == Fp8Rule::ieee ? 0x7F80 : 0x7FC0)),
+        unbias(splat32(zero, (254u - Format::kBias) << 23)) {}
+
+  v128_t widen(v128_t shifted, v128_t special) const {
+    const v128_t number = wasm_v128_and(wasm_i16x8_shr(shifted, kShift), kept);
+    return wasm_v128_or(number, wasm_v128_and(special, special_pattern));
+  }
+  v128_t product(v128_t lanes, v128_t scale) const { return wasm_f32x4_mul(wasm_f32x4_mul(lanes, unbias), scale); }
 
   Results operator()(v128_t codes, v128_t scale0, v128_t scale1, v128_t scale2, v128_t scale3) const {
-    const v128_t sizes = wasm_v128_and(codes, widen.magnitude);
-    const Results exact = widen(codes, sizes, unit);
-    // Setting the exponent makes Inf and NaN of E5M2; elsewhere a special code is NaN, mantissa or not.
-    const v128_t special = Specials<Format>::mask(codes, sizes);
-    const v128_t pattern = wasm_u16x8_const_splat(Format::kRule == Fp8Rule::ieee ? 0x7F80 : 0x7FC0);
-    const v128_t low = wasm_v128_or(exact.low, wasm_v128_and(interleave8_low(special, special), pattern));
-    const v128_t high = wasm_v128_or(exact.high, wasm_v128_and(interleave8_high(special, special), pattern));
-    return {target.narrow(wasm_f32x4_mul(interleave16_low(widen.zeros, low), scale0),
-                          wasm_f32x4_mul(interleave16_high(widen.zeros, low), scale1)),
-            target.narrow(wasm_f32x4_mul(interleave16_low(widen.zeros, high), scale2),
-                          wasm_f32x4_mul(interleave16_high(widen.zeros, high), scale3))};
+    const v128_t special = Specials<Format>::mask(codes, wasm_v128_and(codes, magnitude));
+    const v128_t low = widen(interleave8_low(zeros, codes), interleave8_low(special, special));
+    const v128_t high = widen(interleave8_high(zeros, codes), interleave8_high(special, special));
+    return {
+        target.narrow(product(interleave16_low(zeros, low), scale0), product(interleave16_high(zeros, low), scale1)),
+        target.narrow(product(interleave16_low(zeros, high), scale2), product(interleave16_high(zeros, high), scale3))};
   }
 };
 
@@ -257,7 +268,7 @@ void for_each_16(const uint8_t* codes, size_t n, uint8_t* out, Step step) {
     return;
   }
   size_t at = 0;
-#pragma clang loop unroll_count(2)
+#pragma clang loop unroll_count(8)
   for (; at + 16 <= n; at += 16) step(wasm_v128_load(codes + at), at).store(out + 2 * at);
   if (at < n) step(wasm_v128_load(codes + n - 16), n - 16).store(out + 2 * (n - 16));
 }
@@ -379,23 +390,35 @@ struct CellStrip {
   }
 };
 
-/// Cells too small for tables: the scales of a panel of columns are spread out, one a column.
+/// The scales of n columns from `col` on, one a column.
+inline void spread_scales(const float* scales, size_t group_cols, size_t col, size_t n, float* spread) {
+  scales += col / group_cols;
+  size_t end = group_cols - col % group_cols;  // of the group, counted from `col`
+  for (size_t i = 0; i < n; ++scales, end += group_cols) {
+    const v128_t four = wasm_v128_load32_splat(scales);
+    for (; i + 4 <= std::min(end, n); i += 4) wasm_v128_store(spread + i, four);
+    for (; i < std::min(end, n); ++i) spread[i] = *scales;
+  }
+}
+
+/// Cells too small for tables.
 template <class Format, class Target>
 void run_spread(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
   constexpr size_t kPanelCols = 256;
   const Lanes<Format, Target> lanes(opaque_zero);
-  alignas(16) float spread[kPanelCols];
-  size_t left_of_group = group_cols;
+  alignas(16) float spread[kPanelCols] = {};  // whole even if cols < 16: for_each_16 pads the codes
   for (size_t col = 0; col < cols; col += kPanelCols) {
     const size_t count = std::min(kPanelCols, cols - col);
-    for (size_t i = 0; i < kPanelCols; ++i) {  // all of it: the last columns stand for what lies beyond them
-      spread[i] = *scales;
-      if (i + 1 < cols - col && --left_of_group == 0) ++scales, left_of_group = group_cols;
+    const float* columns = spread;
+    if (group_cols == 1 && count >= 16) {
+      columns = scales + col;
+    } else {
+      spread_scales(scales, group_cols, col, count, spread);
     }
     for (size_t row = 0; row < rows; ++row) {
       const size_t first = row * cols + col;
-      for_each_16(codes + first, count, out + 2 * first, [lanes, &spread](v128_t x, size_t at) {
-        const float* factors = spread + at;
+      for_each_16(codes + first, count, out + 2 * first, [lanes, columns](v128_t x, size_t at) {
+        const float* factors = columns + at;
         return lanes(x, wasm_v128_load(factors), wasm_v128_load(factors + 4), wasm_v128_load(factors + 8),
                      wasm_v128_load(factors + 12));
       });
