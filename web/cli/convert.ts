@@ -5,7 +5,7 @@ import type { Core } from '../engine/heap';
 import { Checkpoint, type ConvertReply, type JobHooks } from '../engine/pipeline';
 import type { ConvertOptions, Decision, Receipt, Report } from '../engine/report';
 import type { ByteSink } from '../engine/sink';
-import { formatBytes, formatCount, formatSize } from '../engine/units';
+import { formatBytes, formatCount, formatExactSize } from '../engine/units';
 import type { ConvertCommand, VerifyCommand } from './args';
 import { CompareSink } from './compare_sink';
 import { FileSink } from './file_sink';
@@ -108,7 +108,7 @@ async function printDecisions(decisions: Decision[], json: boolean, print: Print
 function receiptText(path: string, receipt: Receipt): string {
   const { output_bytes, dequantized, cast, copied, dropped } = receipt;
   const rows: [string, string][] = [
-    ['size', `${formatBytes(output_bytes)}, ${formatSize(output_bytes)}`],
+    ['size', formatExactSize(output_bytes)],
     ['dtype', receipt.to === 'f16' ? 'fp16' : 'bf16'],
     ['tensors', `${count(dequantized)} dequantized, ${count(cast)} cast, ${count(copied)} copied as they were`],
     ['left out', `${count(dropped)} scales, markers and the like`],

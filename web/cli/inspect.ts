@@ -3,13 +3,13 @@ import { toCoreError } from '../engine/errors';
 import type { Core } from '../engine/heap';
 import { Checkpoint } from '../engine/pipeline';
 import type { PairRow, Report } from '../engine/report';
-import { formatBytes, formatCount, formatSize } from '../engine/units';
+import { formatBytes, formatCount, formatExactSize, formatSize } from '../engine/units';
 import { openInput } from './input';
 import { decisionList, issueLine, issueList } from './issues_text';
 import { printReportJson } from './json_report';
 import { pages } from './pages';
 import type { Print } from './print';
-import { type Column, facts, percent, plain, shapeText, shorten, table } from './text';
+import { type Column, facts, percent, plain, plural, shapeText, shorten, table } from './text';
 
 const PAIRS_SHOWN = 20;
 const METADATA_VALUE_MAX = 80;
@@ -62,8 +62,8 @@ function numbers(report: Report): string {
     ['stored elements', formatCount(report.stored_elements)],
     ['tensors', formatCount(report.tensor_count)],
     ['header', formatBytes(report.header_bytes)],
-    ['tensor data', `${formatBytes(report.data_bytes)}, ${formatSize(report.data_bytes)}`],
-    ['as bf16', `${formatBytes(report.bf16_data_bytes)}, ${formatSize(report.bf16_data_bytes)}`],
+    ['tensor data', formatExactSize(report.data_bytes)],
+    ['as bf16', formatExactSize(report.bf16_data_bytes)],
   ]);
 }
 
@@ -111,7 +111,7 @@ function schemeTable({ schemes }: Report): string {
 async function printPairs(checkpoint: Checkpoint, report: Report, all: boolean, print: Print): Promise<void> {
   const { weights, scales, ok, noted, undecided, refused } = report.pair_counts;
   await print(
-    `Pairs: ${formatCount(weights)} weights, ${formatCount(scales)} scales; ` +
+    `Pairs: ${plural(weights, 'weight')}, ${plural(scales, 'scale')}; ` +
       `${formatCount(ok)} ok, ${formatCount(noted)} noted, ${formatCount(undecided)} undecided, ${formatCount(refused)} refused\n`,
   );
   const fetchPage = (first: number, count: number): PairRow[] => checkpoint.pairs(first, count);

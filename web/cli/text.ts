@@ -1,5 +1,7 @@
 // Plain text for a terminal: tables in ASCII, and names from untrusted files made harmless.
 
+import { formatCount } from '../engine/units';
+
 /** Control characters in a tensor name could move the cursor or recolour the terminal. */
 export function plain(text: string): string {
   return [...text].map((char) => (isControl(char) ? `\\u{${char.codePointAt(0)?.toString(16)}}` : char)).join('');
@@ -52,4 +54,8 @@ export function shapeText(shape: readonly number[]): string {
 
 export function percent(part: number, whole: number): string {
   return whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)} %`;
+}
+
+export function plural(count: number, one: string): string {
+  return `${formatCount(count)} ${count === 1 ? one : `${one}s`}`;
 }

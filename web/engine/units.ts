@@ -34,6 +34,11 @@ export function formatSize(bytes: number): string {
   return bytes < 1000 ? formatBytes(bytes) : `${formatDecimal(bytes)} (${formatBinary(bytes)})`;
 }
 
+/** "12,200,000,000 bytes, 12.2 GB (11.4 GiB)" */
+export function formatExactSize(bytes: number): string {
+  return bytes < 1000 ? formatBytes(bytes) : `${formatBytes(bytes)}, ${formatSize(bytes)}`;
+}
+
 /** A file's size in whole GB, to the nearest; small ones keep a decimal. */
 export function formatFileGb(bytes: number): string {
   return bytes < 9.95e9 ? formatDecimal(bytes) : `${Math.round(bytes / 1e9)} GB`;
