@@ -44,21 +44,21 @@ export function App(): ReactNode {
             Open another file
           </Button>
         )}
+        <input
+          ref={input}
+          type="file"
+          multiple
+          className="unseen"
+          tabIndex={-1}
+          aria-label="Checkpoint files"
+          data-testid="file-input"
+          onChange={({ target }) => {
+            take([...(target.files ?? [])]);
+            // so that the same file can be chosen again
+            target.value = '';
+          }}
+        />
       </header>
-      <input
-        ref={input}
-        type="file"
-        multiple
-        className="unseen"
-        tabIndex={-1}
-        aria-label="Checkpoint files"
-        data-testid="file-input"
-        onChange={({ target }) => {
-          take([...(target.files ?? [])]);
-          // so that the same file can be chosen again
-          target.value = '';
-        }}
-      />
       <main>
         <p role="alert" className="notice">
           {notice}

@@ -75,10 +75,10 @@ export function shape(dimensions: readonly number[]): string {
   return `[${dimensions.join(', ')}]`;
 }
 
-/** Seven digits tell every float32 of ordinary size apart well enough to read. */
-export function float(value: JsonFloat): string {
+/** Seven digits tell every float32 of ordinary size apart well enough to read; fewer do for a range. */
+export function float(value: JsonFloat, digits = 7): string {
   if (typeof value === 'string') return value === 'Infinity' ? '∞' : value === '-Infinity' ? '−∞' : value;
-  return String(Number(value.toPrecision(7)));
+  return String(Number(value.toPrecision(digits)));
 }
 
 /** Text from a file with nothing hidden in it: control, zero-width and direction characters show. */

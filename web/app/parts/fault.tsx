@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ErrorObject } from '../../engine/errors';
 import { WORDS } from '../words';
-import { Name } from './text';
+import { Name, Prose } from './text';
 
 /** An error or issue in words; the code and the particulars in small print. */
 export function Fault({ issue }: { issue: ErrorObject }): ReactNode {
@@ -16,13 +16,18 @@ export function Fault({ issue }: { issue: ErrorObject }): ReactNode {
 export function FaultDetail({ issue }: { issue: ErrorObject }): ReactNode {
   return (
     <p className="fault-detail">
-      {issue.where !== '' && (
+      {needsWhere(issue) && (
         <>
           <Name text={issue.where} />
           {': '}
         </>
       )}
-      <Name text={issue.message} /> <code>{issue.code}</code>
+      <Prose text={issue.message} /> <code className="code">{issue.code}</code>
     </p>
   );
+}
+
+/** Most messages name the tensor themselves. */
+function needsWhere({ where, message }: ErrorObject): boolean {
+  return where !== '' && !message.includes(where);
 }

@@ -7,24 +7,27 @@ export function Name({ text }: { text: string }): ReactNode {
   return <bdi className="name">{visible(text)}</bdi>;
 }
 
-/** A long dotted name that loses its middle, not its telling end, where room is short. */
-export function LongName({ text }: { text: string }): ReactNode {
-  const shown = visible(text);
-  const cut = tailBegin(shown);
+/** A sentence of the core: what it puts in backquotes are names, and set as such. */
+export function Prose({ text }: { text: string }): ReactNode {
+  const parts = visible(text).split('`');
   return (
-    <bdi className="long-name" title={shown}>
-      <span className="long-name-head">{shown.slice(0, cut)}</span>
-      <span className="long-name-tail">{shown.slice(cut)}</span>
+    <bdi className="name">
+      {parts.map((part, i) =>
+        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence keep their places
+        i % 2 === 1 && i < parts.length - 1 ? <code key={i}>{part}</code> : part,
+      )}
     </bdi>
   );
 }
 
-/** The last two dotted parts, if they are short enough to be kept whole. */
-function tailBegin(text: string): number {
-  const last = text.lastIndexOf('.');
-  const before = last > 0 ? text.lastIndexOf('.', last - 1) : -1;
-  const cut = before >= 0 && text.length - before <= 24 ? before : last;
-  return cut >= 0 && text.length - cut <= 24 ? cut : text.length;
+/** A long dotted name that loses its beginning where room is short: its end tells it from its neighbours. */
+export function LongName({ text }: { text: string }): ReactNode {
+  const shown = visible(text);
+  return (
+    <span className="long-name" title={shown}>
+      <bdi dir="ltr">{shown}</bdi>
+    </span>
+  );
 }
 
 /** "12.2 GB" with the binary size and the exact count after it. */

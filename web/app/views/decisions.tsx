@@ -4,8 +4,7 @@ import type { Decision } from '../../engine/report';
 import { plural } from '../format';
 import { Choices } from '../parts/choices';
 import { Fold } from '../parts/fold';
-import { Name } from '../parts/text';
-import { WORDS } from '../words';
+import { Name, Prose } from '../parts/text';
 
 const NAMED = 3;
 
@@ -25,7 +24,7 @@ export function Decisions({ decisions, answers, onAnswer }: DecisionsProps): Rea
           testId="decision"
           label={
             <>
-              <Name text={decision.question} /> <code>{decision.code}</code>
+              <Prose text={decision.question} /> <code className="code">{decision.code}</code>
             </>
           }
           value={answers[decision.subject] ?? null}
@@ -33,11 +32,10 @@ export function Decisions({ decisions, answers, onAnswer }: DecisionsProps): Rea
           choices={decision.choices.map(({ choice, meaning }) => ({
             value: choice,
             title: choice.replaceAll('_', ' '),
-            says: <Name text={meaning} />,
+            says: <Prose text={meaning} />,
             testId: 'decision-choice',
           }))}
         >
-          <p className="choices-says">{WORDS[decision.code]}</p>
           <Tensors decision={decision} />
         </Choices>
       ))}

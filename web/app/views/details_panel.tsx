@@ -1,5 +1,5 @@
 // For those who want to see all of it: metadata and every tensor.
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import type { DtypeRow, Report, TensorRow } from '../../engine/report';
 import { filterTensors } from '../filter';
 import { count, exactBytes, float, plural, shape, visibleLines } from '../format';
@@ -83,7 +83,12 @@ const COLUMNS: readonly Column<TensorRow>[] = [
   { id: 'role', title: 'Role', width: '8.5rem', cell: (tensor) => tensor.role.replaceAll('_', ' ') },
   { id: 'bytes', title: 'Size', width: '6.5rem', numeric: true, cell: (tensor) => <TensorSize tensor={tensor} /> },
   { id: 'begin', title: 'Begins at byte', width: '9rem', numeric: true, cell: (tensor) => count(tensor.begin) },
-  { id: 'values', title: 'Values', width: 'minmax(7rem, 1fr)', cell: (tensor) => tensor.values?.map(float).join(', ') },
+  {
+    id: 'values',
+    title: 'Values',
+    width: 'minmax(7rem, 1fr)',
+    cell: (tensor) => tensor.values?.map((value) => float(value)).join(', '),
+  },
 ];
 
 const SOURCE_COLUMN: Column<TensorRow> = {
@@ -103,7 +108,8 @@ interface TensorsProps {
 function Tensors({ tensors, dtypes, sources }: TensorsProps): ReactNode {
   const [text, setText] = useState('');
   const [dtype, setDtype] = useState('all');
-  const shown = useMemo(() => filterTensors(tensors, dtype, text), [tensors, dtype, text]);
+  const wanted = useDeferredValue(text);
+  const shown = useMemo(() => filterTensors(tensors, dtype, wanted), [tensors, dtype, wanted]);
   const columns = sources > 1 ? [...COLUMNS, SOURCE_COLUMN] : COLUMNS;
   return (
     <>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { Report } from '../../engine/report';
 import { binarySize, count, decimalSize, exactBytes, plural, spokenCount } from '../format';
 import { Fold } from '../parts/fold';
-import { Name } from '../parts/text';
+import { Name, Prose } from '../parts/text';
 
 export function Identity({ report, ignored }: { report: Report; ignored: string[] }): ReactNode {
   const { sources, config } = report;
@@ -30,7 +30,7 @@ export function Identity({ report, ignored }: { report: Report; ignored: string[
       )}
       {config.map(({ name, says }) => (
         <p key={name} className="soft">
-          <Name text={name} />: <Name text={says} />
+          <Name text={name} />: <Prose text={says} />
         </p>
       ))}
       {ignored.length > 0 && <p className="soft">Not read: {ignored.join(', ')}</p>}

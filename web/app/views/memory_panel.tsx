@@ -177,10 +177,12 @@ function Amount({ bytes, testId, mark }: { bytes: number; testId?: string; mark:
       <span className="amount" title={exactBytes(bytes)}>
         {roundSize(bytes)}
       </span>
-      <span className="soft amount-exact">
-        {exactBytes(bytes)}
-        {bytes >= 1024 && ` · ${binarySize(bytes)}`}
-      </span>
+      {bytes >= 1000 && (
+        <span className="soft amount-exact">
+          <span className="amount-bytes">{exactBytes(bytes)}</span>
+          <span>{binarySize(bytes)}</span>
+        </span>
+      )}
       {over && <span className="over">more than you have</span>}
     </td>
   );

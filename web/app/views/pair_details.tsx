@@ -4,7 +4,7 @@ import type { PairRow } from '../../engine/report';
 import { count, exactBytes, shape } from '../format';
 import { Fact, Facts } from '../parts/facts';
 import { Fault } from '../parts/fault';
-import { Name } from '../parts/text';
+import { Name, Prose } from '../parts/text';
 import { granularity, State, scaleValue } from './pair_text';
 
 interface PairDetailsProps {
@@ -51,7 +51,7 @@ export function PairDetails({ pair, onClose }: PairDetailsProps): ReactNode {
           {pair.evidence.length === 0 && 'none'}
           {pair.evidence.map(({ source, says }) => (
             <p key={source + says}>
-              <strong>{source}</strong>: <Name text={says} />
+              <strong>{source}</strong>: <Prose text={says} />
             </p>
           ))}
         </Fact>

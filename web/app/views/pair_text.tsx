@@ -41,10 +41,12 @@ export function granularity({ granularity: kind, group: [rows, columns] }: PairR
 }
 
 /** The value, or its range, or why there is none to show. */
-export function scaleValue(scale: ScaleRow): string {
-  if (scale.value !== undefined) return float(scale.value);
-  if (scale.min !== undefined && scale.max !== undefined) {
-    return scale.min === scale.max ? `all ${float(scale.min)}` : `${float(scale.min)} … ${float(scale.max)}`;
+export function scaleValue(scale: ScaleRow, rangeDigits = 7): string {
+  const { value, min, max } = scale;
+  if (value !== undefined) return float(value);
+  if (min !== undefined && max !== undefined) {
+    if (min === max) return `all ${float(min)}`;
+    return `${float(min, rangeDigits)} … ${float(max, rangeDigits)}`;
   }
   return scale.shape.includes(0) ? 'no values' : `${shape(scale.shape)} not read`;
 }

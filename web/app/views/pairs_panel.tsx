@@ -1,5 +1,5 @@
 // Every quantized weight with what scales it: counts, filters, the table, the details of one pair.
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import type { PairRow, PairState, SchemeRow } from '../../engine/report';
 import { ALL_PAIRS, countStates, filterPairs, issuesOf, type PairFilter } from '../filter';
 import { count, decimalSize, plural } from '../format';
@@ -49,7 +49,8 @@ function Schemes({ schemes }: { schemes: SchemeRow[] }): ReactNode {
 function PairsBrowser({ pairs }: { pairs: readonly PairRow[] }): ReactNode {
   const [filter, setFilter] = useState<PairFilter>(ALL_PAIRS);
   const [opened, setOpened] = useState<PairRow | null>(null);
-  const shown = useMemo(() => filterPairs(pairs, filter), [pairs, filter]);
+  const wanted = useDeferredValue(filter);
+  const shown = useMemo(() => filterPairs(pairs, wanted), [pairs, wanted]);
   const counts = useMemo(() => countStates(pairs), [pairs]);
   const issues = useMemo(() => issuesOf(pairs), [pairs]);
 

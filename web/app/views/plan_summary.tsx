@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { PlanReport } from '../../engine/report';
 import { binarySize, count, decimalSize, exactBytes } from '../format';
 import { Fact, Facts } from '../parts/facts';
-import { Name } from '../parts/text';
+import { Prose } from '../parts/text';
 import type { SinkOffer } from '../sinks';
 
 /** What the next press will do, in numbers that are exact before the first byte is written. */
@@ -33,7 +33,7 @@ export function PlanSummary({ plan, sink }: { plan: PlanReport; sink: SinkOffer 
       </Facts>
       {plan.notes.map((note) => (
         <p key={note} className="soft">
-          <Name text={note} />
+          <Prose text={note} />
         </p>
       ))}
     </div>

@@ -6,6 +6,7 @@ import { groupIssues, type IssueGroup } from '../filter';
 import { plural } from '../format';
 import { Fault, FaultDetail } from '../parts/fault';
 import { Fold } from '../parts/fold';
+import { Prose } from '../parts/text';
 import { WORDS } from '../words';
 
 const LISTED_MAX = 100;
@@ -16,7 +17,13 @@ export function Verdict({ report }: { report: Report }): ReactNode {
     <section className={`verdict verdict-${verdict}`} aria-label="Verdict">
       <div data-testid="verdict" className="verdict-words" role="status">
         <h1>{headline(report)}</h1>
-        {error ? <Fault issue={error} /> : <p>{report.verdict_text}</p>}
+        {error ? (
+          <Fault issue={error} />
+        ) : (
+          <p>
+            <Prose text={report.verdict_text} />
+          </p>
+        )}
       </div>
       {groupIssues(problems.filter((problem) => !isSame(problem, error))).map((group) => (
         <IssueList key={group.code} group={group} open />
