@@ -20,6 +20,8 @@ from cli import Cli, Tally, command_line, error_codes, pending, workers  # noqa:
 
 # Codes that would mean a broken program rather than a broken file.
 OUR_OWN_FAULT = {"core_crash", "wrong_state", "out_of_memory", "read_failed"}
+# What may be wrong with a shard index: a folder must not be refused merely for holding several files.
+INDEX_FAULTS = {"index_not_json", "index_bad_path", "shard_missing", "tensor_missing", "duplicate_tensor", "truncated_data"}
 
 
 def expected(vector):
@@ -40,6 +42,8 @@ def faults_of(run, vector, codes):
             return [f"not refused, exit {run.exit}: {vector['why']}"]
         if error.get("code") not in codes or error.get("code") in OUR_OWN_FAULT:
             return [f"refused with {error.get('code')!r}"]
+        if vector["file"].startswith("index/") and error["code"] not in INDEX_FAULTS:
+            return [f"refused with {error['code']!r}, which says nothing about the index: {vector['why']}"]
         return [] if error.get("message") else ["refused without words"]
     if run.exit != 0 or error:
         return [f"refused, exit {run.exit}: {error}: {vector['why']}"]
