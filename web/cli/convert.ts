@@ -11,34 +11,38 @@ import { CompareSink } from './compare_sink';
 import { FileSink } from './file_sink';
 import { FileSource } from './file_source';
 import { type OpenedInput, openInput } from './input';
-import { decisionList, issueList } from './issues_text';
+import { decisionList, issueLine, issueList } from './issues_text';
 import { type Print, printError } from './print';
 import { ProgressLine } from './progress_line';
 import { facts, plain } from './text';
 
-/** Exit code 3, as opposed to a refusal's 1. */
+const DONE = 0;
+const REFUSED = 1;
 const DECISION_NEEDED = 3;
+
+/** What came of it, with the report for the warnings that belong to it. */
+interface Outcome {
+  reply: ConvertReply | { kind: 'refused'; error: CoreError };
+  report: Report;
+}
 
 export async function convert(core: Core, command: ConvertCommand, print: Print): Promise<number> {
   const input = await openInput(command.path);
   const makeSink = (): Promise<ByteSink> => FileSink.at(command.output, input.paths);
-  const reply = await runConversion(core, input, makeSink, command, command.verify);
-  if (reply.kind === 'decisions') return printDecisions(reply.decisions, command.json, print);
-  const { receipt } = reply;
-  await print(command.json ? `${JSON.stringify(receipt)}\n` : receiptText(command.output, receipt));
-  return 0;
+  const outcome = await runConversion(core, input, makeSink, command, command.verify);
+  return printOutcome(outcome, command.json, print, (receipt) => receiptText(command.output, receipt));
 }
 
 export async function verify(core: Core, command: VerifyCommand, print: Print): Promise<number> {
   const output = await FileSource.open(basename(command.path), command.path);
   try {
     const input = await openInput(command.source);
-    const reply = await runConversion(core, input, async () => new CompareSink(output), command, false);
-    if (reply.kind === 'decisions') return await printDecisions(reply.decisions, command.json, print);
-    const receipt: Receipt = { ...reply.receipt, verified: true };
+    const { reply, report } = await runConversion(core, input, async () => new CompareSink(output), command, false);
+    if (reply.kind === 'converted') reply.receipt.verified = true;
     const text = `${plain(command.path)} is exactly what converting ${plain(command.source)} gives: `;
-    await print(command.json ? `${JSON.stringify(receipt)}\n` : `${text}${formatBytes(receipt.output_bytes)}\n`);
-    return 0;
+    return await printOutcome({ reply, report }, command.json, print, ({ output_bytes }) => {
+      return `${text}${formatBytes(output_bytes)}\n`;
+    });
   } finally {
     await output.close();
   }
@@ -50,7 +54,7 @@ async function runConversion(
   makeSink: () => Promise<ByteSink>,
   { options, progress }: { options: ConvertOptions; progress: boolean },
   verifyOutput: boolean,
-): Promise<ConvertReply> {
+): Promise<Outcome> {
   const line = ProgressLine.wanted(progress);
   const stop = new AbortController();
   const onInterrupt = (): void => stop.abort();
@@ -60,11 +64,11 @@ async function runConversion(
   let checkpoint: Checkpoint | null = null;
   try {
     checkpoint = await Checkpoint.open(core, input, hooks);
-    return await checkpoint.convert(options, await makeSink(), verifyOutput, hooks);
+    const reply = await checkpoint.convert(options, await makeSink(), verifyOutput, hooks);
+    return { reply, report: checkpoint.report() };
   } catch (thrown) {
-    line?.clear();
-    if (checkpoint !== null && isRefusal(thrown)) printFindings(checkpoint.report());
-    throw thrown;
+    if (checkpoint === null || !isRefusal(thrown)) throw thrown;
+    return { reply: { kind: 'refused', error: thrown }, report: checkpoint.report() };
   } finally {
     line?.clear();
     process.off('SIGINT', onInterrupt);
@@ -86,23 +90,38 @@ const ENVIRONMENT_CODES: readonly ErrorCode[] = [
   'wrong_state',
 ];
 
-function isRefusal(thrown: unknown): boolean {
+function isRefusal(thrown: unknown): thrown is CoreError {
   return thrown instanceof CoreError && !ENVIRONMENT_CODES.includes(thrown.code);
 }
 
-function printFindings(report: Report): void {
-  const text = issueList('Problems', report.problems);
-  if (text !== '') printError(text);
+async function printOutcome(
+  { reply, report }: Outcome,
+  json: boolean,
+  print: Print,
+  doneText: (receipt: Receipt) => string,
+): Promise<number> {
+  const { warnings, problems } = report;
+  switch (reply.kind) {
+    case 'converted':
+      await print(json ? jsonLine({ ...reply.receipt, warnings }) : doneText(reply.receipt));
+      return DONE;
+    case 'decisions':
+      await print(json ? jsonLine({ decisions: reply.decisions, warnings }) : decisionsText(reply.decisions));
+      return DECISION_NEEDED;
+    case 'refused':
+      if (json) await print(jsonLine({ error: reply.error.toObject(), problems, warnings }));
+      printError(`${issueList('Problems', problems)}weighbridge: ${issueLine(reply.error.toObject())}`);
+      return REFUSED;
+  }
 }
 
-async function printDecisions(decisions: Decision[], json: boolean, print: Print): Promise<number> {
-  if (json) {
-    await print(`${JSON.stringify({ decisions })}\n`);
-  } else {
-    const count = decisions.length === 1 ? 'A decision is' : `${decisions.length} decisions are`;
-    await print(`${count} needed; nothing was written.\n\n${decisionList(decisions)}`);
-  }
-  return DECISION_NEEDED;
+function jsonLine(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+function decisionsText(decisions: readonly Decision[]): string {
+  const count = decisions.length === 1 ? 'A decision is' : `${decisions.length} decisions are`;
+  return `${count} needed; nothing was written.\n\n${decisionList(decisions)}`;
 }
 
 function receiptText(path: string, receipt: Receipt): string {

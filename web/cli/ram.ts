@@ -19,9 +19,9 @@ export async function ram(core: Core, path: string, json: boolean, print: Print)
   }
 }
 
-function ramJson({ error, format, version, sources, verdict, warnings, ram: projection }: Report): string {
-  const refusal = error === undefined ? {} : { error };
-  return `${JSON.stringify({ ...refusal, format, version, sources, verdict, warnings, ram: projection })}\n`;
+/** The report as inspect gives it, without the rows of tensors and pairs. */
+function ramJson({ error, ...rest }: Report): string {
+  return `${JSON.stringify(error === undefined ? rest : { error, ...rest })}\n`;
 }
 
 function ramText(report: Report): string {
@@ -34,13 +34,16 @@ function ramText(report: Report): string {
     `While loading: dequantizing through float32 against straight to bf16\n${stageTable(load_stages)}\n`,
   ];
   if (loaders.length > 0) sections.push(`Loaders\n${loaderTable(loaders)}\n`);
+  sections.push(
+    'GB is 10^9 bytes, GiB is 2^30. The size of the file is rounded, memory that must be there is rounded up.\n',
+  );
   return sections.join('\n');
 }
 
 const AMOUNTS: Column[] = [
-  { title: 'GB', align: 'right' },
-  { title: 'GiB', align: 'right' },
-  { title: 'bytes', align: 'right' },
+  { title: 'rounded', align: 'right' },
+  { title: 'binary', align: 'right' },
+  { title: 'exact bytes', align: 'right' },
 ];
 
 function amounts(bytes: number, inGb = formatMemoryGb): [string, string, string] {
@@ -51,7 +54,10 @@ function perDtypeTable(rows: RamReport['per_dtype']): string {
   const names = { as_stored: 'as stored', bf16: 'bf16', f16: 'fp16', f32: 'float32' };
   return table(
     [{ title: 'held as' }, ...AMOUNTS],
-    rows.map(({ dtype, bytes }) => [names[dtype], ...amounts(bytes)]),
+    rows.map(({ dtype, bytes }) => [
+      names[dtype],
+      ...amounts(bytes, dtype === 'as_stored' ? formatFileGb : formatMemoryGb),
+    ]),
   );
 }
 

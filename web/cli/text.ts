@@ -26,7 +26,8 @@ export interface Column {
   align?: 'left' | 'right';
 }
 
-const WIDTH_MAX = 60;
+/** A cell beyond this sticks out instead of widening every row. */
+const WIDTH_MAX = 72;
 
 /** Columns two spaces apart, indented by two; no trailing spaces. */
 export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
