@@ -1,48 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  binarySize,
-  decimalSize,
-  duration,
-  exactBytes,
-  float,
-  percent,
-  roundSize,
-  shape,
-  shortBeside,
-  spokenCount,
-  visible,
-  visibleLines,
-} from '../../web/app/format';
-
-describe('sizes', () => {
-  test('whole gigabytes, as the table of the InvokeAI fix gives them', () => {
-    expect([12.3e9, 49.2e9, 24.6e9].map(roundSize)).toEqual(['12 GB', '49 GB', '25 GB']);
-  });
-
-  test.each([
-    [0, '0 bytes', '0 bytes'],
-    [1, '1 byte', '1 byte'],
-    [999, '999 bytes', '999 bytes'],
-    [1000, '1.00 kB', '1000 bytes'],
-    [1024, '1.02 kB', '1.00 KiB'],
-    [999_499, '999 kB', '976 KiB'],
-    [999_500, '1.00 MB', '976 KiB'],
-    [12_200_000_000, '12.2 GB', '11.4 GiB'],
-    [2 ** 53 - 1, '9.01 PB', '8.00 PiB'],
-  ])('%d bytes are %s and %s', (bytes, decimal, binary) => {
-    expect(decimalSize(bytes)).toBe(decimal);
-    expect(binarySize(bytes).replace(',', '')).toBe(binary);
-  });
-
-  test('exact bytes are grouped', () => expect(exactBytes(12_200_000_000)).toBe('12,200,000,000 bytes'));
-
-  test('one decimal below ten, none above, and the carry between', () => {
-    expect(roundSize(4_949_999_999)).toBe('4.9 GB');
-    expect(roundSize(9_960_000_000)).toBe('10.0 GB');
-    expect(roundSize(10_500_000_000)).toMatch(/^1[01] GB$/);
-    expect(roundSize(999_600_000)).toBe('1.0 GB');
-  });
-});
+import { duration, float, percent, shape, shortBeside, spokenCount, visible, visibleLines } from '../../web/app/format';
 
 describe('other numbers', () => {
   test.each([

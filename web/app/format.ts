@@ -1,47 +1,9 @@
-// Numbers and names as text. Decimal units (GB = 1e9) and binary units (GiB = 2^30) are never mixed.
+// Numbers and names as text; sizes are in engine/units.ts, which the terminal uses too.
 import type { JsonFloat } from '../engine/report';
-
-const DECIMAL = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
-const BINARY = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
-
-const grouped = new Intl.NumberFormat('en-US');
-
-export function count(value: number): string {
-  return grouped.format(value);
-}
+import { formatCount } from '../engine/units';
 
 export function plural(value: number, one: string, many = `${one}s`): string {
-  return `${count(value)} ${value === 1 ? one : many}`;
-}
-
-export function exactBytes(bytes: number): string {
-  return plural(bytes, 'byte');
-}
-
-/** Three significant digits: "12.2 GB", "986 MB", "554 bytes". */
-export function decimalSize(bytes: number): string {
-  return scaled(bytes, 1000, DECIMAL, (value) => (value >= 100 ? 0 : value >= 10 ? 1 : 2));
-}
-
-export function binarySize(bytes: number): string {
-  return scaled(bytes, 1024, BINARY, (value) => (value >= 100 ? 0 : value >= 10 ? 1 : 2));
-}
-
-/** As people say it: "12 GB", "49 GB", and one decimal below ten. */
-export function roundSize(bytes: number): string {
-  return scaled(bytes, 1000, DECIMAL, (value) => (value >= 10 ? 0 : 1));
-}
-
-function scaled(bytes: number, base: number, units: readonly string[], digitsOf: (value: number) => number): string {
-  if (bytes < base) return exactBytes(bytes);
-  let value = bytes;
-  let unit = 0;
-  // rounding may carry into the next unit: 999,999 bytes are 1.00 MB, not 1000 kB
-  while (unit < units.length - 1 && Number(value.toFixed(digitsOf(value))) >= base) {
-    value /= base;
-    unit += 1;
-  }
-  return `${value.toFixed(digitsOf(value))} ${units[unit]}`;
+  return `${formatCount(value)} ${value === 1 ? one : many}`;
 }
 
 /** "12.2 billion"; the exact number stands beside it. */
@@ -56,7 +18,7 @@ export function spokenCount(value: number): string {
     const digits = value / step >= 100 ? 0 : 1;
     if (value >= step) return `${(value / step).toFixed(digits)} ${word}`;
   }
-  return count(value);
+  return formatCount(value);
 }
 
 export function percent(done: number, total: number): number {

@@ -1,7 +1,7 @@
 // The ways in which this browser can write a converted file, and what each costs. The engine has the
 // sinks themselves; here they are offered.
 import { MEMORY_SINK_BYTES_MAX } from '../engine/sink';
-import { decimalSize } from './format';
+import { formatDecimal } from '../engine/units';
 
 export type SinkKind = 'opfs' | 'picker' | 'memory';
 
@@ -40,7 +40,7 @@ export function sinkOffers({ opfs, picker }: Capabilities, outputBytes: number):
     offers.push({
       kind: 'opfs',
       title: 'Save to the downloads folder',
-      says: `Fastest. Written to a working copy inside the browser, then saved as a download: ${decimalSize(outputBytes)} twice, until you delete the working copy.`,
+      says: `Fastest. Written to a working copy inside the browser, then saved as a download: ${formatDecimal(outputBytes)} twice, until you delete the working copy.`,
       disk_bytes: 2 * outputBytes,
     });
   }
@@ -56,7 +56,7 @@ export function sinkOffers({ opfs, picker }: Capabilities, outputBytes: number):
     offers.push({
       kind: 'memory',
       title: 'Save to the downloads folder',
-      says: `Held in memory first (${decimalSize(outputBytes)}), because this browser offers nothing better here.`,
+      says: `Held in memory first (${formatDecimal(outputBytes)}), because this browser offers nothing better here.`,
       disk_bytes: outputBytes,
     });
   }

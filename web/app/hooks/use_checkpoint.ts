@@ -19,8 +19,8 @@ export interface OpenCheckpoint {
   report: Report;
   tensors: readonly TensorRow[];
   pairs: readonly PairRow[];
-  /** rows are still on their way, or why they did not come */
-  rows: 'coming' | 'all' | CoreError;
+  /** which rows are here: pairs come first, then tensors; or why they did not come */
+  rows: 'none' | 'pairs' | 'all' | CoreError;
 }
 
 export type Checkpoint =
@@ -91,23 +91,24 @@ async function read(client: EngineClient, id: number, chosen: Chosen, show: (nex
       report,
       tensors: [],
       pairs: [],
-      rows: 'coming',
+      rows: 'none',
     };
     show(shown);
-    show(await withRows(shown));
+    await fetchRows(shown, show);
   } catch (thrown) {
     show({ phase: 'failed', names, error: toCoreError(thrown) });
   }
 }
 
-async function withRows(shown: OpenCheckpoint): Promise<OpenCheckpoint> {
+async function fetchRows(shown: OpenCheckpoint, show: (next: OpenCheckpoint) => void): Promise<void> {
   const { client } = shown;
   try {
     const pairs = await allRows((first, count) => client.pairs(first, count));
+    show({ ...shown, pairs, rows: 'pairs' });
     const tensors = await allRows((first, count) => client.tensors(first, count));
-    return { ...shown, pairs, tensors, rows: 'all' };
+    show({ ...shown, pairs, tensors, rows: 'all' });
   } catch (thrown) {
-    return { ...shown, rows: toCoreError(thrown) };
+    show({ ...shown, rows: toCoreError(thrown) });
   }
 }
 

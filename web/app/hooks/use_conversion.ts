@@ -24,6 +24,8 @@ export interface ConversionControls {
   state: ConversionState;
   run: (options: ConvertOptions, target: Target) => Promise<void>;
   cancel: () => void;
+  /** what went wrong before a conversion could begin */
+  fail: (thrown: unknown) => void;
   reset: () => void;
 }
 
@@ -64,12 +66,13 @@ export function useConversion(client: EngineClient): ConversionControls {
   );
 
   const cancel = useCallback(() => void client.cancel().catch(() => {}), [client]);
+  const fail = useCallback((thrown: unknown) => setState({ phase: 'failed', error: toCoreError(thrown) }), []);
   const reset = useCallback(() => {
     forgetLink();
     setState({ phase: 'idle' });
   }, [forgetLink]);
 
-  return { state, run, cancel, reset };
+  return { state, run, cancel, fail, reset };
 }
 
 async function convert(

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { type Key, ToggleButton, ToggleButtonGroup } from 'react-aria-components';
-import { count } from '../format';
+import { formatCount } from '../../engine/units';
 
 export interface Chip<T extends string> {
   id: T;
@@ -32,7 +32,7 @@ export function Chips<T extends string>({ label, chips, value, onChange }: Chips
     >
       {chips.map((chip) => (
         <ToggleButton key={chip.id} id={chip.id} className="chip" data-chip={chip.id}>
-          {chip.label} <span className="chip-count">{count(chip.count)}</span>
+          {chip.label} <span className="chip-count">{formatCount(chip.count)}</span>
         </ToggleButton>
       ))}
     </ToggleButtonGroup>

@@ -1,6 +1,7 @@
 // Text that comes from a file, and sizes in both units. Nothing here is ever markup.
 import type { ReactNode } from 'react';
-import { binarySize, decimalSize, exactBytes, visible } from '../format';
+import { formatBinary, formatBytes, formatDecimal } from '../../engine/units';
+import { visible } from '../format';
 
 /** A name from a file: its direction cannot leak out, nothing in it is hidden. */
 export function Name({ text }: { text: string }): ReactNode {
@@ -32,5 +33,5 @@ export function LongName({ text }: { text: string }): ReactNode {
 
 /** "12.2 GB" with the binary size and the exact count after it. */
 export function Size({ bytes }: { bytes: number }): ReactNode {
-  return <span title={`${exactBytes(bytes)} = ${binarySize(bytes)}`}>{decimalSize(bytes)}</span>;
+  return <span title={`${formatBytes(bytes)} = ${formatBinary(bytes)}`}>{formatDecimal(bytes)}</span>;
 }

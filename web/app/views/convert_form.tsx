@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components';
 import type { CoreError } from '../../engine/errors';
-import { decimalSize, percent } from '../format';
+import { formatDecimal } from '../../engine/units';
+import { percent } from '../format';
 import type { PlanControls } from '../hooks/use_plan';
 import { Choices } from '../parts/choices';
 import { Fault } from '../parts/fault';
@@ -77,7 +78,7 @@ function whyNot(to: 'bf16' | 'f16' | null, open: number, sink: SinkOffer | null)
 function checkingLine(progress: { done_bytes: number; total_bytes: number } | null): string {
   if (progress === null || progress.total_bytes === 0) return 'Working out what will be written…';
   const { done_bytes, total_bytes } = progress;
-  return `Looking for values that do not fit: ${percent(done_bytes, total_bytes)}% of ${decimalSize(total_bytes)}`;
+  return `Looking for values that do not fit: ${percent(done_bytes, total_bytes)}% of ${formatDecimal(total_bytes)}`;
 }
 
 function TargetChoice({ planning }: { planning: PlanControls }): ReactNode {
@@ -133,7 +134,7 @@ function SinkChoice({ offers, sink, onSink }: SinkChoiceProps): ReactNode {
       onChange={onSink}
       choices={offers.map((offer) => ({
         value: offer.kind,
-        title: `${offer.title}, needs ${decimalSize(offer.disk_bytes)} of disk`,
+        title: `${offer.title}, needs ${formatDecimal(offer.disk_bytes)} of disk`,
         says: offer.says,
         testId: `sink-${offer.kind}`,
       }))}

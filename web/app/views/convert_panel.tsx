@@ -4,7 +4,7 @@ import type { Report } from '../../engine/report';
 import { outputName } from '../file_name';
 import { percent } from '../format';
 import type { OpenCheckpoint } from '../hooks/use_checkpoint';
-import { type ConversionState, type Target, useConversion } from '../hooks/use_conversion';
+import { type ConversionControls, type ConversionState, type Target, useConversion } from '../hooks/use_conversion';
 import { useJobGuard } from '../hooks/use_job_guard';
 import { type PlanControls, usePlan } from '../hooks/use_plan';
 import { Section } from '../parts/section';
@@ -42,7 +42,7 @@ export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps
         <ReceiptView receipt={state.receipt} saved={state.saved} onAgain={conversion.reset} onCopies={onCopies} />
       )}
       {(state.phase === 'idle' || state.phase === 'failed') && (
-        <Form report={report} planning={planning} state={state} run={conversion.run} />
+        <Form report={report} planning={planning} conversion={conversion} />
       )}
     </Section>
   );
@@ -51,11 +51,10 @@ export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps
 interface FormProps {
   report: Report;
   planning: PlanControls;
-  state: ConversionState;
-  run: (options: Parameters<ReturnType<typeof useConversion>['run']>[0], target: Target) => Promise<void>;
+  conversion: ConversionControls;
 }
 
-function Form({ report, planning, state, run }: FormProps): ReactNode {
+function Form({ report, planning, conversion }: FormProps): ReactNode {
   const [able, setAble] = useState<Capabilities | null>(null);
   const [wanted, setWanted] = useState<SinkKind | null>(null);
   useEffect(() => {
@@ -74,18 +73,18 @@ function Form({ report, planning, state, run }: FormProps): ReactNode {
     const target = await targetOf(sink.kind, name);
     if (target === null) return;
     const settled = await planning.settled();
-    if (settled.phase === 'planned') await run(settled.options, target);
+    if (settled.phase === 'planned') await conversion.run(settled.options, target);
   };
 
   return (
     <ConvertForm
       planning={planning}
-      error={state.phase === 'failed' ? state.error : null}
+      error={conversion.state.phase === 'failed' ? conversion.state.error : null}
       offers={offers}
       sink={sink}
       onSink={setWanted}
       name={name}
-      onStart={() => void start()}
+      onStart={() => void start().catch(conversion.fail)}
     />
   );
 }

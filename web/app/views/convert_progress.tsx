@@ -1,7 +1,8 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button, ProgressBar } from 'react-aria-components';
 import type { Phase } from '../../engine/protocol';
-import { decimalSize, duration, percent } from '../format';
+import { formatDecimal } from '../../engine/units';
+import { duration, percent } from '../format';
 import type { ConversionState } from '../hooks/use_conversion';
 import { Name } from '../parts/text';
 
@@ -51,9 +52,9 @@ export function ConvertProgress({ state, onCancel }: ConvertProgressProps): Reac
           <>
             <span className="progress-percent">{percent(done, total)}%</span>
             <span>
-              {decimalSize(done)} of {decimalSize(total)}
+              {formatDecimal(done)} of {formatDecimal(total)}
             </span>
-            {pace.bytes_per_second !== null && <span>{decimalSize(pace.bytes_per_second)}/s</span>}
+            {pace.bytes_per_second !== null && <span>{formatDecimal(pace.bytes_per_second)}/s</span>}
             {pace.seconds_left !== null && <span>about {duration(pace.seconds_left)} left</span>}
           </>
         )}

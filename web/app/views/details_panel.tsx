@@ -1,8 +1,9 @@
 // For those who want to see all of it: metadata and every tensor.
 import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import type { DtypeRow, Report, TensorRow } from '../../engine/report';
+import { formatBytes, formatCount } from '../../engine/units';
 import { filterTensors } from '../filter';
-import { count, exactBytes, float, plural, shape, visibleLines } from '../format';
+import { float, plural, shape, visibleLines } from '../format';
 import type { OpenCheckpoint } from '../hooks/use_checkpoint';
 import { prettyJson } from '../json_text';
 import { Chips } from '../parts/chips';
@@ -17,13 +18,14 @@ const VALUE_CHARACTERS_MAX = 100_000;
 const NAMES_SHOWN = 20;
 
 export function DetailsPanel({ checkpoint }: { checkpoint: OpenCheckpoint }): ReactNode {
-  const { report, tensors } = checkpoint;
+  const { report, tensors, rows } = checkpoint;
   return (
     <Section title="Details">
       <Fold title={`Metadata, ${plural(report.metadata.length, 'entry', 'entries')}`}>
         <Metadata metadata={report.metadata} />
       </Fold>
-      <Fold title={`All tensors, ${count(report.tensor_count)}`}>
+      <Fold title={`All tensors, ${formatCount(report.tensor_count)}`}>
+        {rows !== 'all' && <p className="soft">Reading the list of tensors…</p>}
         <Tensors tensors={tensors} dtypes={report.dtypes} sources={report.sources.length} />
       </Fold>
       {report.dropped.length > 0 && (
@@ -63,7 +65,7 @@ function MetadataValue({ value }: { value: string }): ReactNode {
       <pre tabIndex={text.length > 600 ? 0 : undefined}>{text}</pre>
       {value.length > VALUE_CHARACTERS_MAX && (
         <p className="soft">
-          The first {count(VALUE_CHARACTERS_MAX)} of {count(value.length)} characters.
+          The first {formatCount(VALUE_CHARACTERS_MAX)} of {formatCount(value.length)} characters.
         </p>
       )}
     </>
@@ -82,7 +84,7 @@ const COLUMNS: readonly Column<TensorRow>[] = [
   { id: 'shape', title: 'Shape', width: 'minmax(8rem, 1fr)', cell: (tensor) => shape(tensor.shape) },
   { id: 'role', title: 'Role', width: '8.5rem', cell: (tensor) => tensor.role.replaceAll('_', ' ') },
   { id: 'bytes', title: 'Size', width: '6.5rem', numeric: true, cell: (tensor) => <TensorSize tensor={tensor} /> },
-  { id: 'begin', title: 'Begins at byte', width: '9rem', numeric: true, cell: (tensor) => count(tensor.begin) },
+  { id: 'begin', title: 'Begins at byte', width: '9rem', numeric: true, cell: (tensor) => formatCount(tensor.begin) },
   {
     id: 'values',
     title: 'Values',
@@ -125,7 +127,7 @@ function Tensors({ tensors, dtypes, sources }: TensorsProps): ReactNode {
         />
         <SearchBox label="Search tensors" value={text} onChange={setText} />
         <p className="soft toolbar-count" role="status">
-          {count(shown.length)} of {plural(tensors.length, 'tensor')}
+          {formatCount(shown.length)} of {plural(tensors.length, 'tensor')}
         </p>
       </div>
       <VirtualGrid
@@ -142,7 +144,7 @@ function Tensors({ tensors, dtypes, sources }: TensorsProps): ReactNode {
 }
 
 function TensorSize({ tensor }: { tensor: TensorRow }): ReactNode {
-  if (tensor.missing_bytes > 0) return <span className="none">lacks {exactBytes(tensor.missing_bytes)}</span>;
+  if (tensor.missing_bytes > 0) return <span className="none">lacks {formatBytes(tensor.missing_bytes)}</span>;
   return <Size bytes={tensor.end - tensor.begin} />;
 }
 

@@ -1,7 +1,8 @@
 // Which file this is, and its four numbers.
 import type { ReactNode } from 'react';
 import type { Report } from '../../engine/report';
-import { binarySize, count, decimalSize, exactBytes, plural, spokenCount } from '../format';
+import { formatBinary, formatBytes, formatCount, formatDecimal } from '../../engine/units';
+import { plural, spokenCount } from '../format';
 import { Fold } from '../parts/fold';
 import { Name, Prose } from '../parts/text';
 
@@ -15,13 +16,13 @@ export function Identity({ report, ignored }: { report: Report; ignored: string[
           <Name text={only.name} />
         </p>
       ) : (
-        <Fold title={`${plural(sources.length, 'file')}, ${decimalSize(report.file_bytes)}`}>
+        <Fold title={`${plural(sources.length, 'file')}, ${formatDecimal(report.file_bytes)}`}>
           <ul className="plain-list">
             {sources.map((source) => (
               <li key={source.name}>
                 <Name text={source.name} />{' '}
                 <span className="soft">
-                  {decimalSize(source.size_bytes)}, {plural(source.tensors, 'tensor')}
+                  {formatDecimal(source.size_bytes)}, {plural(source.tensors, 'tensor')}
                 </span>
               </li>
             ))}
@@ -44,13 +45,13 @@ export function FourNumbers({ report }: { report: Report }): ReactNode {
       <NumberBox
         testId="parameters"
         name="Logical parameters"
-        value={count(report.parameters)}
+        value={formatCount(report.parameters)}
         says={report.parameters >= 1e6 ? spokenCount(report.parameters) : 'scales and markers not counted'}
       />
       <NumberBox
         testId="tensor-count"
         name="Tensors"
-        value={count(report.tensor_count)}
+        value={formatCount(report.tensor_count)}
         says={`${spokenCount(report.stored_elements)} stored elements`}
       />
       <SizeBox testId="file-size" name="Size on disk" bytes={report.file_bytes} />
@@ -87,11 +88,11 @@ function SizeBox({ testId, name, bytes }: { testId: string; name: string; bytes:
       <dt>{name}</dt>
       <dd>
         <span className="number" data-testid={testId} data-bytes={bytes}>
-          {decimalSize(bytes)}
+          {formatDecimal(bytes)}
         </span>
         {!small && (
           <span className="soft">
-            {binarySize(bytes)} <span className="dot">·</span> {exactBytes(bytes)}
+            {formatBinary(bytes)} <span className="dot">·</span> {formatBytes(bytes)}
           </span>
         )}
       </dd>

@@ -1,8 +1,8 @@
 // Before a file is open: what this does, where to put a file, examples, and what happens to the file.
 import { type ReactNode, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components';
+import { formatDecimal } from '../../engine/units';
 import { type Example, fetchExample, listExamples } from '../examples';
-import { decimalSize } from '../format';
 
 interface IntroProps {
   onChoose: () => void;
@@ -63,7 +63,7 @@ function Examples({ onFiles, onFault }: Omit<IntroProps, 'onChoose'>): ReactNode
             >
               {example.title}
             </Button>{' '}
-            <span className="soft">{decimalSize(example.size_bytes)}</span>
+            <span className="soft">{formatDecimal(example.size_bytes)}</span>
             <p>{example.says}</p>
           </li>
         ))}

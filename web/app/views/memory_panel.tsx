@@ -1,7 +1,7 @@
 // How much memory this file takes, by the dtype it is held in and by the way it is loaded.
 import { type ReactNode, useId, useState } from 'react';
 import type { LoaderTimeline, RamReport } from '../../engine/report';
-import { binarySize, exactBytes, roundSize } from '../format';
+import { formatBinary, formatBytes, formatFileGb, formatMemoryGb } from '../../engine/units';
 import { Bar } from '../parts/bar';
 import { Section } from '../parts/section';
 
@@ -36,8 +36,8 @@ export function MemoryPanel({ ram }: { ram: RamReport }): ReactNode {
       </div>
       {ram.loaders.length > 0 && <Loaders loaders={ram.loaders} scale={scale} />}
       <p className="soft">
-        Weights only. GB = 1,000,000,000 bytes, GiB = 1,073,741,824 bytes. Converting here takes about 100 MB, whatever
-        the size of the file.
+        Weights only. GB is 1,000,000,000 bytes, GiB is 1,073,741,824. The size of the file is rounded, memory that must
+        be there is rounded up. Converting here takes about 100 MB, whatever the size of the file.
       </p>
     </Section>
   );
@@ -84,7 +84,12 @@ function PerDtype({ rows, scale }: { rows: RamReport['per_dtype']; scale: Scale 
               {DTYPE_NAMES[row.dtype]}
               <Bar value={row.bytes} max={scale.max} mark={scale.mark} />
             </th>
-            <Amount bytes={row.bytes} testId={`ram-${row.dtype}`} mark={scale.mark} />
+            <Amount
+              bytes={row.bytes}
+              testId={`ram-${row.dtype}`}
+              mark={scale.mark}
+              isFile={row.dtype === 'as_stored'}
+            />
           </tr>
         ))}
       </tbody>
@@ -114,7 +119,7 @@ function LoadStages({ stages, scale }: { stages: RamReport['load_stages']; scale
             File read
             <Bar value={stages.file_read_bytes} max={max} mark={mark} />
           </th>
-          <Amount bytes={stages.file_read_bytes} testId="stage-file" mark={mark} />
+          <Amount bytes={stages.file_read_bytes} testId="stage-file" mark={mark} isFile />
           <td className="numeric soft">–</td>
         </tr>
         <tr>
@@ -169,18 +174,26 @@ function Loaders({ loaders, scale }: { loaders: LoaderTimeline[]; scale: Scale }
   );
 }
 
+interface AmountProps {
+  bytes: number;
+  mark: number | null;
+  testId?: string;
+  /** the size of a file is rounded, memory that must be there is rounded up */
+  isFile?: boolean;
+}
+
 /** The rounded number as people say it, the exact one in both units beneath. */
-function Amount({ bytes, testId, mark }: { bytes: number; testId?: string; mark: number | null }): ReactNode {
+function Amount({ bytes, mark, testId, isFile = false }: AmountProps): ReactNode {
   const over = mark !== null && bytes > mark;
   return (
     <td className="numeric" data-testid={testId} data-bytes={bytes}>
-      <span className="amount" title={exactBytes(bytes)}>
-        {roundSize(bytes)}
+      <span className="amount" title={formatBytes(bytes)}>
+        {isFile ? formatFileGb(bytes) : formatMemoryGb(bytes)}
       </span>
       {bytes >= 1000 && (
         <span className="soft amount-exact">
-          <span className="amount-bytes">{exactBytes(bytes)}</span>
-          <span>{binarySize(bytes)}</span>
+          <span className="amount-bytes">{formatBytes(bytes)}</span>
+          <span>{formatBinary(bytes)}</span>
         </span>
       )}
       {over && <span className="over">more than you have</span>}

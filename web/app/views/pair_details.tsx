@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components';
 import type { PairRow } from '../../engine/report';
-import { count, exactBytes, shape } from '../format';
+import { formatBytes, formatCount } from '../../engine/units';
+import { shape } from '../format';
 import { Fact, Facts } from '../parts/facts';
 import { Fault } from '../parts/fault';
 import { Name, Prose } from '../parts/text';
@@ -31,7 +32,7 @@ export function PairDetails({ pair, onClose }: PairDetailsProps): ReactNode {
           <State state={pair.state} />
         </Fact>
         <Fact name="Weight">
-          {pair.dtype} {shape(pair.shape)}, {count(pair.parameters)} parameters, {exactBytes(pair.bytes)}
+          {pair.dtype} {shape(pair.shape)}, {formatCount(pair.parameters)} parameters, {formatBytes(pair.bytes)}
         </Fact>
         <Fact name="Scheme">
           {pair.scheme}, {granularity(pair)}

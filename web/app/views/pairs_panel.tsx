@@ -1,8 +1,9 @@
 // Every quantized weight with what scales it: counts, filters, the table, the details of one pair.
 import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import type { PairRow, PairState, SchemeRow } from '../../engine/report';
+import { formatCount, formatDecimal } from '../../engine/units';
 import { ALL_PAIRS, countStates, filterPairs, issuesOf, type PairFilter } from '../filter';
-import { count, decimalSize, plural } from '../format';
+import { plural } from '../format';
 import type { OpenCheckpoint } from '../hooks/use_checkpoint';
 import { Chips } from '../parts/chips';
 import { Fault } from '../parts/fault';
@@ -16,15 +17,16 @@ const STATES: readonly (PairState | 'all')[] = ['all', 'ok', 'noted', 'undecided
 export function PairsPanel({ checkpoint }: { checkpoint: OpenCheckpoint }): ReactNode {
   const { report, pairs, rows } = checkpoint;
   const { weights, scales, undecided, refused } = report.pair_counts;
-  if (weights === 0 && pairs.length === 0 && rows !== 'coming') {
+  if (weights === 0 && pairs.length === 0 && rows !== 'none') {
     return <Section title="Pairs" says="Nothing in this file is quantized." />;
   }
-  const open = undecided + refused > 0 ? `${count(undecided)} undecided, ${count(refused)} refused` : '0 undecided';
+  const open =
+    undecided + refused > 0 ? `${formatCount(undecided)} undecided, ${formatCount(refused)} refused` : '0 undecided';
   return (
     <Section title="Pairs" says={`${plural(weights, 'quantized weight')}, ${plural(scales, 'scale')}, ${open}`}>
       <Schemes schemes={report.schemes} />
       {typeof rows === 'object' && <Fault issue={rows} />}
-      {rows === 'coming' ? <p className="soft">Reading the list of pairs…</p> : <PairsBrowser pairs={pairs} />}
+      {rows === 'none' ? <p className="soft">Reading the list of pairs…</p> : <PairsBrowser pairs={pairs} />}
     </Section>
   );
 }
@@ -36,7 +38,7 @@ function Schemes({ schemes }: { schemes: SchemeRow[] }): ReactNode {
         <li key={scheme.scheme}>
           <strong>{scheme.title}</strong>{' '}
           <span className="soft">
-            {plural(scheme.weights, 'weight')}, {decimalSize(scheme.bytes)}
+            {plural(scheme.weights, 'weight')}, {formatDecimal(scheme.bytes)}
             {!scheme.supported && ', recognised but not converted'}
           </span>
           {scheme.formula !== '' && <code className="formula">{scheme.formula}</code>}
@@ -82,7 +84,7 @@ function PairsBrowser({ pairs }: { pairs: readonly PairRow[] }): ReactNode {
         <p className="soft toolbar-count" role="status">
           {shown.length === pairs.length
             ? plural(pairs.length, 'pair')
-            : `${count(shown.length)} of ${plural(pairs.length, 'pair')}`}
+            : `${formatCount(shown.length)} of ${plural(pairs.length, 'pair')}`}
         </p>
       </div>
       <PairsTable pairs={shown} opened={opened} onOpen={setOpened} />

@@ -1,7 +1,8 @@
 // What the bytes are made of: one bar by bytes, and the same in words and numbers.
 import type { CSSProperties, ReactNode } from 'react';
 import type { Report } from '../../engine/report';
-import { decimalSize, plural } from '../format';
+import { formatDecimal } from '../../engine/units';
+import { plural } from '../format';
 import { KIND_NAMES, type KindShare, sharesOf } from '../kinds';
 import { Section } from '../parts/section';
 
@@ -40,7 +41,7 @@ function Legend({ share, total }: { share: KindShare; total: number }): ReactNod
       <span className={`swatch kind-${share.kind}`} aria-hidden="true" />
       <span>
         <strong>{KIND_NAMES[share.kind]}</strong> {part >= 0.05 || part === 0 ? part.toFixed(1) : '< 0.1'}%,{' '}
-        {decimalSize(share.bytes)}
+        {formatDecimal(share.bytes)}
         <span className="soft legend-dtypes">
           {share.dtypes.map((row) => `${row.dtype} ${plural(row.tensors, 'tensor')}`).join(', ')}
         </span>

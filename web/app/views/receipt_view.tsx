@@ -3,7 +3,8 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { toCoreError } from '../../engine/errors';
 import type { Receipt } from '../../engine/report';
-import { count, decimalSize, exactBytes, plural } from '../format';
+import { formatBytes, formatCount, formatDecimal } from '../../engine/units';
+import { plural } from '../format';
 import type { Saved } from '../hooks/use_conversion';
 import { Fact, Facts } from '../parts/facts';
 import { Fold } from '../parts/fold';
@@ -26,7 +27,7 @@ export function ReceiptView({ receipt, saved, onAgain, onCopies }: ReceiptViewPr
   return (
     <div className="receipt" data-testid="receipt">
       <h3 ref={heading} tabIndex={-1}>
-        Done: {decimalSize(receipt.output_bytes)} of {TARGET_NAMES[receipt.to]}
+        Done: {formatDecimal(receipt.output_bytes)} of {TARGET_NAMES[receipt.to]}
         {receipt.verified ? ', read back and verified' : ', not verified'}
       </h3>
       <SavedFile saved={saved} bytes={receipt.output_bytes} onCopies={onCopies} />
@@ -77,7 +78,7 @@ function SavedFile({ saved, bytes, onCopies }: { saved: Saved; bytes: number; on
             Delete the working copy
           </Button>{' '}
           <span className="soft">
-            {decimalSize(bytes)} in the browser’s storage. Do it once the download has finished; the page cannot see
+            {formatDecimal(bytes)} in the browser’s storage. Do it once the download has finished; the page cannot see
             that.
           </span>
           {copy !== 'there' && <span role="alert">{copy}</span>}
@@ -95,8 +96,8 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
         <code>{receipt.recipe}</code> multiplied in float32, rounded once (to nearest, ties to even)
       </Fact>
       <Fact name="Tensors">
-        {count(receipt.tensors)}: {count(receipt.dequantized)} dequantized, {count(receipt.cast)} cast,{' '}
-        {count(receipt.copied)} copied unchanged
+        {formatCount(receipt.tensors)}: {formatCount(receipt.dequantized)} dequantized, {formatCount(receipt.cast)}{' '}
+        cast, {formatCount(receipt.copied)} copied unchanged
       </Fact>
       <Fact name="Left out">
         {dropped_names.length === 0 ? (
@@ -131,12 +132,12 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
           {WORDS.nan_codes}
           {nan_tensors.map((row) => (
             <p key={row.name}>
-              <Name text={row.name} />: {count(row.count)}
+              <Name text={row.name} />: {formatCount(row.count)}
             </p>
           ))}
         </Fact>
       )}
-      <Fact name="Size">{exactBytes(receipt.output_bytes)}</Fact>
+      <Fact name="Size">{formatBytes(receipt.output_bytes)}</Fact>
       <Fact name="XXH64">
         <code data-testid="xxh64">{receipt.output_xxh64}</code>
       </Fact>

@@ -1,7 +1,7 @@
 // Converted files that earlier visits left in the browser's storage. Nothing is deleted unasked.
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components';
-import { decimalSize } from '../format';
+import { formatDecimal } from '../../engine/units';
 import { Name } from '../parts/text';
 import type { WorkingCopy } from '../working_copies';
 
@@ -17,14 +17,14 @@ export function WorkingCopiesView({ copies, onSave, onRemove }: WorkingCopiesVie
   const total = idle.reduce((sum, copy) => sum + copy.size_bytes, 0);
   return (
     <section className="copies" aria-labelledby="copies-title" data-testid="working-copies">
-      <h2 id="copies-title">Working copies in this browser, {decimalSize(total)}</h2>
+      <h2 id="copies-title">Working copies in this browser, {formatDecimal(total)}</h2>
       <ul className="plain-list">
         {idle.map((copy) => (
           <li key={copy.name}>
             <span>
               <Name text={copy.name} />{' '}
               <span className="soft">
-                {decimalSize(copy.size_bytes)}
+                {formatDecimal(copy.size_bytes)}
                 {!copy.finished && ', unfinished'}
               </span>
             </span>
