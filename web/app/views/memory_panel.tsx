@@ -145,7 +145,7 @@ function LoadStages({ stages, scale }: { stages: RamReport['load_stages']; scale
 
 function Loaders({ loaders, scale }: { loaders: LoaderTimeline[]; scale: Scale }): ReactNode {
   return (
-    <table className="memory-table">
+    <table className="memory-table memory-loaders">
       <caption>By loader</caption>
       <thead>
         <tr>

@@ -8,27 +8,27 @@ import { evidenceLine, granularity, State, scaleValue } from './pair_text';
 const RANGE_DIGITS = 3;
 
 const COLUMNS: readonly Column<PairRow>[] = [
-  { id: 'state', title: 'State', width: '7.5rem', cell: (pair) => <State state={pair.state} /> },
+  { id: 'state', title: 'State', width: '7.25rem', cell: (pair) => <State state={pair.state} /> },
   {
     id: 'weight',
     title: 'Weight',
-    width: 'minmax(18rem, 2.4fr)',
+    width: 'minmax(15rem, 2.4fr)',
     header: true,
     cell: (pair) => <LongName text={pair.weight} />,
   },
-  { id: 'scheme', title: 'Scheme', width: 'minmax(6.5rem, 0.7fr)', cell: (pair) => pair.scheme },
-  { id: 'shape', title: 'Shape', width: '8rem', cell: (pair) => shape(pair.shape) },
-  { id: 'dtype', title: 'Dtype', width: '6.5rem', cell: (pair) => pair.dtype },
-  { id: 'granularity', title: 'Granularity', width: '8.5rem', cell: granularity },
-  { id: 'scales', title: 'Scale', width: 'minmax(9rem, 1fr)', cell: (pair) => <ScaleNames pair={pair} /> },
+  { id: 'scheme', title: 'Scheme', width: 'minmax(7.25rem, 0.6fr)', cell: (pair) => pair.scheme },
+  { id: 'shape', title: 'Shape', width: '7.5rem', cell: (pair) => shape(pair.shape) },
+  { id: 'dtype', title: 'Dtype', width: '6rem', cell: (pair) => pair.dtype },
+  { id: 'granularity', title: 'Granularity', width: '8.25rem', cell: granularity },
+  { id: 'scales', title: 'Scale', width: 'minmax(8.75rem, 0.8fr)', cell: (pair) => <ScaleNames pair={pair} /> },
   {
     id: 'value',
     title: 'Scale value',
-    width: 'minmax(10rem, 0.8fr)',
+    width: 'minmax(9.5rem, 0.7fr)',
     cell: (pair) => pair.scales.map((scale) => scaleValue(scale, RANGE_DIGITS)).join('; ') || '–',
   },
-  { id: 'formula', title: 'Formula', width: 'minmax(15rem, 1.2fr)', cell: (pair) => <code>{pair.formula}</code> },
-  { id: 'evidence', title: 'Evidence', width: 'minmax(11rem, 0.7fr)', cell: evidenceLine },
+  { id: 'formula', title: 'Formula', width: 'minmax(13rem, 1.2fr)', cell: (pair) => <code>{pair.formula}</code> },
+  { id: 'evidence', title: 'Evidence', width: 'minmax(9rem, 0.7fr)', cell: evidenceLine },
 ];
 
 interface PairsTableProps {
