@@ -9,6 +9,7 @@
 
 #include "convert/converter.h"
 #include "convert/range_reader.h"
+#include "plan/answers.h"
 #include "plan/plan.h"
 
 namespace wb {
@@ -28,10 +29,13 @@ class ScanJob final : public Job {
   ScanJob(const Inventory& inventory, const Pairing& pairing, SmallValues& values, F16Losses& losses, const PlanOptions& options)
       : inventory_(inventory), pairing_(pairing), values_(values), losses_(losses), options_(options) {}
 
-  void take_scales(size_t range, ByteView bytes);
+  void take_scales(size_t range, uint64_t offset_bytes, ByteView bytes);
   JobStep begin_counting();
   JobStep count(JobStep step);
-  bool may_overflow(const Pair& pair) const;
+  void count_weight(const Pair& pair, Answers& answers);
+  void count_cast(uint32_t tensor);
+  Step& add(uint32_t tensor, Action action, Dtype codec);
+  bool may_overflow(const Pair& pair, Dtype codec) const;
 
   const Inventory& inventory_;
   const Pairing& pairing_;
