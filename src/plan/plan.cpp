@@ -24,7 +24,7 @@ class Planner {
     plan_.cast_others = options_.cast_others;
     drop_.assign(inventory_.tensors.size(), 0);
     WB_CHECK(refuse_if_any());                                     // 1. nothing is written beside a refusal
-    for (const Pair& pair : pairing_.pairs) plan_pair(pair);       // 2. quantized weights, with the answers to their questions
+    for (const Pair& pair : pairing_.pairs) WB_CHECK(plan_pair(pair));  // 2. quantized weights, with the answers to their questions
     for (uint32_t i = 0; i < inventory_.tensors.size(); ++i) plan_other(i);  // 3. everything else
     WB_CHECK(answers_.check());
     plan_.assumed = answers_.applied();
@@ -64,7 +64,7 @@ class Planner {
     return std::nullopt;
   }
 
-  void plan_pair(const Pair& pair) {
+  Status plan_pair(const Pair& pair) {
     bool keep = false;
     bool multiply = false;
     Dtype codec = pair.codec;
@@ -73,17 +73,24 @@ class Planner {
       const std::string choice = ask(issue, pair).value_or("");
       keep = keep || choice == "keep";
       multiply = multiply || choice == "multiply";
+      if (choice == "columns" && pair.granularity != Granularity::per_column) {
+        return fail(Errc::invalid_option, pair_name(inventory_, pair), "`columns` is no reading of this scale: " + issue.message);
+      }
       if (choice == "e5m2") codec = Dtype::F8_E5M2;
     }
     for (const uint32_t scale : pair.scales) drop_[scale] = !keep;
-    if (pair.weight == kNoTensor) return;
+    if (pair.weight == kNoTensor) return {};
     drop_[pair.weight] = 1;  // not one of the others; its own step follows
-    if (keep) return copy(pair.weight);
+    if (keep) {
+      copy(pair.weight);
+      return {};
+    }
     if (pair.scheme == "scaled_float" && !multiply) {
       drop_[pair.weight] = 0;
-      return;
+      return {};
     }
     dequantize(pair, codec);
+    return {};
   }
 
   void dequantize(const Pair& pair, Dtype codec) {
@@ -119,7 +126,9 @@ class Planner {
       return;
     }
     const Tensor& tensor = inventory_.tensors[index];
-    if (!options_.cast_others || !castable(tensor.dtype, options_.to)) return copy(index);
+    // Only numbers of the model are cast; a scale that stays does so unchanged.
+    const bool is_number = pairing_.roles[index] == Role::parameter || pairing_.roles[index] == Role::weight;
+    if (!options_.cast_others || !is_number || !castable(tensor.dtype, options_.to)) return copy(index);
     Step step;
     step.tensor = index;
     step.action = Action::cast;
