@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "base/utf8.h"
 
@@ -127,7 +128,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     switch (where_) {
       case Where::outside: return refuse(Errc::header_not_json, {}, "the header is a JSON array, not an object");
       case Where::root:
-        if (slot_ == Slot::metadata) return bad_metadata("an array");
+        if (slot_ == Slot::metadata) return metadata_is("an array");
         return refuse(Errc::invalid_entry, key_, "the entry of `" + key_ + "` is an array, not an object");
       case Where::entry:
         if (slot_ == Slot::dtype) return bad_entry("dtype is an array");
@@ -193,8 +194,15 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   bool bad_metadata(const std::string& what) {
     return refuse(Errc::invalid_metadata, key_, "the metadata value `" + key_ + "` is " + what + ", not a string");
   }
+  bool metadata_is(const std::string& what) {
+    return refuse(Errc::invalid_metadata, "__metadata__", "__metadata__ is " + what + ", not an object");
+  }
   void warn(Errc code, std::string where, std::string message) {
-    header_.warnings.push_back({code, std::move(where), std::move(message)});
+    if (header_.warnings.size() < kHeaderWarningsMax) {
+      header_.warnings.push_back({code, std::move(where), std::move(message)});
+    } else if (header_.warnings.size() == kHeaderWarningsMax) {
+      header_.warnings.push_back({code, {}, "further notes about the header are left out"});
+    }
   }
 
   bool deeper() {
@@ -219,7 +227,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
       case Where::outside: return refuse(Errc::header_not_json, {}, "the header is " + what + ", not an object");
       case Where::root:
         if (slot_ == Slot::metadata) {
-          return refuse(Errc::invalid_metadata, "__metadata__", "__metadata__ is " + what + ", not an object");
+          return metadata_is(what);
         }
         return refuse(Errc::invalid_entry, key_, "the entry of `" + key_ + "` is " + what + ", not an object");
       case Where::metadata: return bad_metadata(what);
@@ -252,9 +260,8 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   bool entry_key(string_t& name) {
     slot_ = name == "dtype" ? Slot::dtype : name == "shape" ? Slot::shape : name == "data_offsets" ? Slot::offsets : Slot::unknown;
     if (slot_ == Slot::unknown) {
-      if (std::find(unknown_fields_.begin(), unknown_fields_.end(), name) != unknown_fields_.end()) return field_twice(name);
+      if (!unknown_fields_.insert(name).second) return field_twice(name);
       warn(Errc::unknown_field, entry_.name, "`" + entry_.name + "` has the unknown field `" + name + "`, which is ignored");
-      unknown_fields_.push_back(std::move(name));
       return true;
     }
     const auto bit = static_cast<uint8_t>(1u << static_cast<uint8_t>(slot_));
@@ -294,7 +301,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   Slot slot_ = Slot::tensor;
   std::string key_;
   TensorEntry entry_;
-  std::vector<std::string> unknown_fields_;
+  std::unordered_set<std::string> unknown_fields_;
   uint8_t seen_ = 0;
   int offsets_ = 0;
   int metadata_keys_ = 0;
@@ -345,7 +352,9 @@ void find_duplicates(Header& header) {
 
 std::string shape_text(const Shape& shape) {
   std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  constexpr size_t kDimsMax = 16;
+  for (size_t i = 0; i < shape.size() && i < kDimsMax; ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  if (shape.size() > kDimsMax) text += ", ... " + std::to_string(shape.size()) + " dimensions";
   return text + "]";
 }
 
