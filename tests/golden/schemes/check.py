@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Converts what each scheme's own tool saved; the result must be what that tool itself makes of it.
+
+usage: check.py [--only TEXT] COMMAND [ARGUMENT ...]
+
+The goldens are made by tests/conformance/schemes; each folder's manifest.json says with what. Standard library only.
+  expected.safetensors      the tool's bf16, compared bit for bit or within `max_ulp`
+  expected_f32.safetensors  the tool's float32: rounded once it must be our bf16 and our f16, bit for bit
+NaN equals NaN. pending.txt lists what the product does not convert yet; a pending golden that passes is a fault of the list.
+"""
+import json
+import math
+import pathlib
+import struct
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "support"))
+import checkpoint  # noqa: E402
+from cli import Cli, pending  # noqa: E402
+
+SHOWN = 3
+
+
+def bf16_of(bits):
+    if bits & 0x7FFFFFFF > 0x7F800000:
+        return 0x7FC0
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def f16_of(bits):
+    value = struct.unpack("<f", struct.pack("<I", bits))[0]
+    if math.isnan(value):
+        return 0x7E00
+    if abs(value) >= 65520:
+        return 0x7C00 | (0x8000 if value < 0 else 0)
+    return struct.unpack("<H", struct.pack("<e", value))[0]
+
+
+def words(data, code):
+    return struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data)
+
+
+def is_nan(word, label):
+    return word & 0x7FFF > (0x7F80 if label == "bf16" else 0x7C00)
+
+
+def steps(word):
+    """Where a 16-bit float stands in the order of all of them; both zeros are one."""
+    return -(word & 0x7FFF) if word & 0x8000 else word
+
+
+def worst(got, want, label):
+    """(most steps apart, where, how many differ)"""
+    most, where, count = 0, 0, 0
+    for index, (mine, theirs) in enumerate(zip(got, want)):
+        if mine == theirs or (is_nan(mine, label) and is_nan(theirs, label)):
+            continue
+        count += 1
+        apart = 1 << 16 if is_nan(mine, label) != is_nan(theirs, label) else max(1, abs(steps(mine) - steps(theirs)))
+        if apart > most:
+            most, where = apart, index
+    return most, where, count
+
+
+def difference(name, got, want, label, max_ulp):
+    most, where, count = worst(got, want, label)
+    if most <= max_ulp:
+        return []
+    return [f"{name} as {label}: {count} of {len(want)} differ, most at {where}: {got[where]:04x} for {want[where]:04x} ({most} ulp, {max_ulp} allowed)"]
+
+
+def tensors_of(path):
+    return {tensor.name: tensor for tensor in checkpoint.read(path)[0]}
+
+
+def compare(got, want, widened, label, manifest):
+    """Names, dtypes and shapes, then the numbers."""
+    rule = manifest["bf16"]
+    faults = [f"{name} is {'missing' if name not in got else 'left over'}" for name in sorted(set(got) ^ set(want))]
+    for name in sorted(set(got) & set(want)):
+        mine, theirs = got[name], want[name]
+        dtype = theirs.dtype if name in manifest["kept"] else label.upper()
+        if (mine.dtype, list(mine.shape)) != (dtype, list(theirs.shape)):
+            faults.append(f"{name} is {mine.dtype} {list(mine.shape)}, not {dtype} {list(theirs.shape)}")
+            continue
+        if name in manifest["kept"]:
+            if mine.data() != theirs.data():
+                faults.append(f"{name} is not what went in")
+            continue
+        ours = words(mine.data(), "H")
+        if label == "bf16":
+            faults += difference(name, ours, words(theirs.data(), "H"), label, 0 if rule["exact"] else rule["max_ulp"])
+        if name in widened:
+            once = bf16_of if label == "bf16" else f16_of
+            faults += difference(name + " rounded once", ours, tuple(map(once, words(widened[name].data(), "I"))), label, 0)
+    return faults
+
+
+def overflows(widened):
+    return any(f16_of(bits) & 0x7FFF == 0x7C00 for tensor in widened.values() for bits in words(tensor.data(), "I"))
+
+
+def faults_of(cli, folder, manifest):
+    want = tensors_of(folder / manifest["bf16"]["file"])
+    widened = tensors_of(folder / manifest["f32"]["file"]) if "f32" in manifest else {}
+    faults = []
+    with tempfile.TemporaryDirectory(prefix="weighbridge-scheme-") as out:
+        for label in ["bf16", "f16"] if widened else ["bf16"]:
+            path = pathlib.Path(out) / f"{label}.safetensors"
+            assumed = ["--assume", "f16_overflow=inf"] if label == "f16" and overflows(widened) else []
+            run = cli("convert", "--to", label, "-o", path, *assumed, *manifest.get("arguments", []), folder / "model.safetensors")
+            if run.exit:
+                return [f"exit {run.exit}: {run.first_words()}"]
+            faults += compare(tensors_of(path), want, widened, label, manifest)
+    return faults
+
+
+def main():
+    arguments = sys.argv[1:]
+    only = ""
+    if arguments[:1] == ["--only"]:
+        only, arguments = arguments[1], arguments[2:]
+    if not arguments:
+        sys.exit(__doc__)
+    cli, waiting = Cli(arguments), pending(HERE / "pending.txt")
+    passed = failed = waited = 0
+    met = set()
+    for path in sorted(HERE.glob("*/manifest.json")):
+        manifest = json.loads(path.read_text())
+        name = path.parent.name
+        met.add(name)
+        if only not in name:
+            continue
+        title = f"{name} ({manifest['tool']} {manifest['version']})"
+        faults = faults_of(cli, path.parent, manifest)
+        if name in waiting and faults:
+            waited += 1
+            print(f"pending {title}: {waiting[name]}")
+            continue
+        if name in waiting:
+            faults = ["passes, but pending.txt still lists it: remove the line"]
+        failed, passed = failed + bool(faults), passed + (not faults)
+        print(f"FAIL    {title}" + "".join(f"\n          {fault}" for fault in faults) if faults else f"ok      {title}")
+    for name in sorted(set(waiting) - met):
+        failed += 1
+        print(f"FAIL    {name}: pending.txt lists it, but there is no such golden")
+    print(f"{passed} passed, {failed} failed, {waited} pending")
+    sys.exit(1 if failed or not passed else 0)
+
+
+if __name__ == "__main__":
+    main()
