@@ -11,8 +11,8 @@ constexpr float kF16Overflow = 65520.0f;
 
 }  // namespace
 
-Result<std::unique_ptr<ScanJob>> ScanJob::create(const Inventory& inventory, const Pairing& pairing, SmallValues& values, F16Losses& losses,
-                                                 const PlanOptions& options) {
+Result<std::unique_ptr<ScanJob>> ScanJob::create(const Inventory& inventory, const Pairing& pairing,
+                                                 SmallValues& values, F16Losses& losses, const PlanOptions& options) {
   std::unique_ptr<ScanJob> job(new ScanJob(inventory, pairing, values, losses, options));
   std::vector<Range> ranges;
   for (const Pair& pair : pairing.pairs) {
@@ -57,38 +57,40 @@ void ScanJob::take_scales(size_t range, ByteView bytes) {
 }
 
 bool ScanJob::may_overflow(const Pair& pair) const {
+  float largest_code = codec_info(pair.codec).max_finite;
+  for (const float global :
+       pair.global_scale == kNoTensor ? std::vector<float>{} : *values_.global_scale(pair.global_scale)) {
+    largest_code =
+        std::max(largest_code, codec_info(pair.codec).max_finite * std::fabs(pair.divide_global ? 1 / global : global));
+  }
   float scale = 1;
   if (!pair.scales.empty()) {
     const ScaleStats* stats = values_.scale(pair.scales[0]);
     scale = stats ? stats->largest_magnitude() : INFINITY;
   }
-  return !(kernels::max_finite(pair.codec) * scale < kF16Overflow);
+  return !(largest_code * scale < kF16Overflow);
 }
 
 // The weights whose largest code times their largest scale leaves f16, and the floats to be cast.
 JobStep ScanJob::begin_counting() {
   if (options_.to != Dtype::F16) return JobStep::done;
   counting_.to = Dtype::F16;
-  const auto add = [this](uint32_t tensor, Action action, Dtype codec) -> Step& {
-    Step step;
-    step.tensor = tensor;
-    step.action = action;
-    step.codec = codec;
-    step.dtype = Dtype::F16;
-    counting_.steps.push_back(step);
-    return counting_.steps.back();
-  };
   for (const Pair& pair : pairing_.pairs) {
-    const bool convertible = pair.weight != kNoTensor && is_fp8_payload(pair.codec) && scheme(pair.scheme).supported && pair.state() != PairState::refused;
+    const bool convertible =
+        pair.weight != kNoTensor && scheme(pair.scheme).supported && pair.state() != PairState::refused;
     if (!convertible || losses_.contains(pair.weight) || !may_overflow(pair)) continue;
-    Step& step = add(pair.weight, Action::dequantize, pair.codec);
-    step.grid = pair.scales.empty() ? unscaled_grid(inventory_.tensors[pair.weight]) : pair.grid;
-    if (!pair.scales.empty()) step.scale = pair.scales[0];
+    counting_.steps.push_back(dequantizing_step(inventory_, values_, pair, Dtype::F16));
   }
   for (uint32_t i = 0; options_.cast_others && i < inventory_.tensors.size(); ++i) {
     const Dtype dtype = inventory_.tensors[i].dtype;
     const bool wide = dtype == Dtype::F32 || dtype == Dtype::F64 || dtype == Dtype::BF16;
-    if (wide && pairing_.roles[i] == Role::parameter && !losses_.contains(i)) add(i, Action::cast, dtype);
+    if (!wide || pairing_.roles[i] != Role::parameter || losses_.contains(i)) continue;
+    Step step;
+    step.tensor = i;
+    step.action = Action::cast;
+    step.codec = codec_of(dtype);
+    step.dtype = Dtype::F16;
+    counting_.steps.push_back(step);
   }
   if (counting_.steps.empty()) return JobStep::done;
   auto counter = Converter::create(inventory_, counting_, Converter::Mode::count);
@@ -100,7 +102,8 @@ JobStep ScanJob::begin_counting() {
 JobStep ScanJob::count(JobStep step) {
   if (step == JobStep::failed) return failed(counter_->error());
   if (step == JobStep::done) {
-    for (size_t i = 0; i < counting_.steps.size(); ++i) losses_[counting_.steps[i].tensor] = counter_->outcomes()[i].loss;
+    for (size_t i = 0; i < counting_.steps.size(); ++i)
+      losses_[counting_.steps[i].tensor] = counter_->outcomes()[i].loss;
   }
   return step;
 }
