@@ -35,13 +35,13 @@ core: setup
 	@NODE_PATH=/usr/share/nodejs cmake --build --preset wasm-release --target weighbridge_core
 
 cli: core
-	@npm run --silent build:cli
+	@vite build --config web/cli/vite.config.ts --logLevel warn
 
 examples: setup
 	@node examples/make_examples.mjs
 
 page: core examples
-	@npm run --silent build
+	@vite build --config web/app/vite.config.ts --logLevel warn
 
 run: build ## build everything, serve the page and print its address (PORT=8017)
 	@PORT=$(PORT) node scripts/serve.mjs build/page
@@ -110,7 +110,7 @@ fuzz: setup ## libFuzzer on the core, FUZZ_SECONDS=60 per target
 	@cmake --build --preset fuzz
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
-bench: setup core ## kernels, native and wasm, GB/s
+bench: setup ## kernels, native and wasm, GB/s
 	@scripts/bench.sh
 
 conformance: cli ## against torch and safetensors themselves; needs PyPI, 5.5 GB in build/venv; GOLDEN=1 renews tests/golden

@@ -50,7 +50,7 @@ inline v128_t upper_halves(v128_t a, v128_t b) {
 struct ToBf16 {
   static constexpr int kMantissaBits = 7;
   static constexpr int kMinExponent = -126;
-  static constexpr int kMaxExponent = 127;
+  static constexpr float kOverflow = 0x1.FFp127f;  ///< the least float32 that rounds to Inf
   v128_t one, half, nan;
 
   explicit ToBf16(uint32_t zero) : one(splat32(zero, 1)), half(splat32(zero, 0x7FFF)), nan(splat16(zero, kBf16Nan)) {}
@@ -70,7 +70,7 @@ struct ToBf16 {
 struct ToF16 {
   static constexpr int kMantissaBits = 10;
   static constexpr int kMinExponent = -14;
-  static constexpr int kMaxExponent = 15;
+  static constexpr float kOverflow = 65520;
   v128_t magnitude, limit, exponent, min_normal, up13, sign, nan;
 
   explicit ToF16(uint32_t zero)

@@ -1,6 +1,6 @@
-// simd128 kernels for fp8 strips; empty in native builds. Results equal scalar.cpp
-// bit for bit. Three ways lead from a code to its result, and every cell (a run of codes that share one
-// scale) takes the fastest that is exact for its scale:
+// simd128 kernels for fp8 strips; empty in native builds. Results equal scalar.cpp bit for bit. Three ways
+// lead from a code to its result, and every cell (the codes of a row that share one scale) takes the
+// fastest that is exact for its scale and worth its tables:
 //
 //   nibble  The significand of code * scale depends on the code's mantissa alone as long as every result
 //           is a normal number: 16 results in two byte planes, and the code's exponent is added in place.
@@ -8,8 +8,8 @@
 //           differences. Eight groups are all there are, so this is exact for any finite scale.
 //   lanes   The recipe itself, four float32 lanes at a time: any code, any scale, a scale per lane.
 //
-// Codes that are Inf or NaN are noticed while a chunk runs, and that chunk is done again with lanes.
-// No relaxed SIMD anywhere: its results depend on the machine.
+// The fast forms serve numbers only. Inf and NaN codes are noticed as a row runs, and it is done again
+// with the form of lanes that serves any code.
 #ifdef __wasm_simd128__
 #include <algorithm>
 #include <array>
@@ -71,12 +71,11 @@ struct Nibble {
   static constexpr int kN = 1 << Format::kMantissaBits;
   static constexpr int kShift = 8 + Format::kMantissaBits - Target::kMantissaBits;
   static constexpr uint32_t kExponents = 0x8000u | (((0x80u >> Format::kMantissaBits) - 1) << Target::kMantissaBits);
-  // Scales for which all results are normal: the smallest code gives at least 2^kMinExponent, and the
-  // largest, below 1.9 * 2^kTop, stays below 1.9 * 2^kMaxExponent. Between is every scale of a real file
-  // when the target is bf16; when it is f16, unscaled E4M3 and little else.
-  static constexpr int kTop = Format::kRule == Fp8Rule::fn ? 8 : Format::kMantissaBits == 3 ? 7 : 15;
-  static constexpr int kMinScaleExponent = Target::kMinExponent - (1 - Format::kBias - Format::kMantissaBits);
-  static constexpr int kEndScaleExponent = Target::kMaxExponent - kTop;
+  // Whether a scale is fit: the least code with a hidden bit must give a normal result (those below have
+  // entries of their own) and the largest a finite one. Every scale of a real file is, when the target is
+  // bf16; when it is f16, those from 2^-8 (E4M3) or 1 (E5M2).
+  static constexpr float kMinScale = exp2_f32(Target::kMinExponent - 1 + Format::kBias);
+  static constexpr float kMaxNumber = f32_from_f8<Format>(Format::kMaxCode);
 
   v128_t magnitude, mantissa, normal, exponents, zeros;
 
@@ -88,9 +87,8 @@ struct Nibble {
         zeros(splat8(zero, 0)) {}
 
   static bool is_exact_for(float scale) {
-    if constexpr (kMinScaleExponent >= kEndScaleExponent) return false;
     const float size = std::fabs(scale);
-    return size >= exp2_f32(kMinScaleExponent) && size < exp2_f32(kEndScaleExponent);
+    return size >= kMinScale && size * kMaxNumber < Target::kOverflow;
   }
 
   static Planes build(const Target& target, float scale) {
@@ -139,8 +137,9 @@ struct Specials {
 };
 
 /// Lanes. Shifted as above and masked, a code is the bf16 of its number times 2^(bias - 127), subnormals
-/// included; a first multiply, by a power of two and therefore exact, puts that right.
-template <class Format, class Target>
+/// included; a first multiply, by a power of two and therefore exact, puts that right. Without Any it
+/// serves finite codes and scales only, and takes two thirds of the time.
+template <class Format, class Target, bool Any>
 struct Lanes {
   static constexpr int kShift = 1 + Format::kMantissaBits;
   static constexpr uint32_t kKept = 0x8000u | 0x7F00u >> kShift;
@@ -157,19 +156,26 @@ struct Lanes {
         special_pattern(splat16(zero, Format::kRule == Fp8Rule::ieee ? 0x7F80 : 0x7FC0)),
         unbias(splat32(zero, (254u - Format::kBias) << 23)) {}
 
-  v128_t widen(v128_t shifted, v128_t special) const {
-    const v128_t number = wasm_v128_and(wasm_i16x8_shr(shifted, kShift), kept);
-    return wasm_v128_or(number, wasm_v128_and(special, special_pattern));
-  }
-  v128_t product(v128_t lanes, v128_t scale) const { return wasm_f32x4_mul(wasm_f32x4_mul(lanes, unbias), scale); }
+  v128_t number(v128_t shifted) const { return wasm_v128_and(wasm_i16x8_shr(shifted, kShift), kept); }
 
-  Results operator()(v128_t codes, v128_t scale0, v128_t scale1, v128_t scale2, v128_t scale3) const {
-    const v128_t special = Specials<Format>::mask(codes, wasm_v128_and(codes, magnitude));
-    const v128_t low = widen(interleave8_low(zeros, codes), interleave8_low(special, special));
-    const v128_t high = widen(interleave8_high(zeros, codes), interleave8_high(special, special));
-    return {
-        target.narrow(product(interleave16_low(zeros, low), scale0), product(interleave16_high(zeros, low), scale1)),
-        target.narrow(product(interleave16_low(zeros, high), scale2), product(interleave16_high(zeros, high), scale3))};
+  v128_t four(v128_t lanes, v128_t scale) const { return wasm_f32x4_mul(wasm_f32x4_mul(lanes, unbias), scale); }
+
+  v128_t eight(v128_t numbers, v128_t scale0, v128_t scale1) const {
+    const v128_t a = four(interleave16_low(zeros, numbers), scale0);
+    const v128_t b = four(interleave16_high(zeros, numbers), scale1);
+    if constexpr (Any) return target.narrow(a, b);
+    return target.narrow_numbers(a, b);
+  }
+
+  Results operator()(v128_t codes, v128_t sizes, const std::array<v128_t, 4>& scales) const {
+    v128_t low = number(interleave8_low(zeros, codes));
+    v128_t high = number(interleave8_high(zeros, codes));
+    if constexpr (Any) {
+      const v128_t special = Specials<Format>::mask(codes, sizes);
+      low = wasm_v128_or(low, wasm_v128_and(interleave8_low(special, special), special_pattern));
+      high = wasm_v128_or(high, wasm_v128_and(interleave8_high(special, special), special_pattern));
+    }
+    return {eight(low, scales[0], scales[1]), eight(high, scales[2], scales[3])};
   }
 };
 
@@ -177,9 +183,9 @@ struct Lanes {
 ///
 ///   result(16 g + i) = table[i] + g * (16 >> M) exponent steps + difference[g][i]
 ///
-/// The table is group 6 (results are normal there under any usual scale), and only groups with a
-/// difference are kept: those with subnormal results and, under large scales, infinite ones. Addition is
-/// by bytes; differences are too, so no carry matters.
+/// The table is group 6 (results are normal there under any usual scale), and only the range of groups that
+/// have a difference is kept: those with subnormal results or, under large scales, infinite ones. Addition
+/// is by bytes; differences are too, so no carry matters.
 template <class Format>
 struct DeltaTables {
   static constexpr int kGroups = 8;
@@ -187,28 +193,32 @@ struct DeltaTables {
   static constexpr int kGroupStep = (16 >> Format::kMantissaBits) * 4;  // an exponent step is 4 in the upper byte
 
   Planes table;
-  uint8_t sign;  ///< the scale's: 0x80 or 0
-  uint8_t count = 0;
-  std::array<uint8_t, kGroups> first_code;
+  uint8_t sign;        ///< the scale's: 0x80 or 0
+  uint8_t first_code;  ///< of the first group in `difference`
+  uint8_t count;
   std::array<Planes, kGroups> difference;
 
   void build(const ToF16& target, float scale) {
     const float size = std::fabs(scale);
     sign = std::signbit(scale) ? 0x80 : 0;
-    count = 0;
     table = group(target, kReference, size);
     table.high = wasm_i8x16_sub(table.high, wasm_i8x16_splat(kReference * kGroupStep));
+    int first = 0;
+    int end = 0;
     for (int g = 0; g < kGroups; ++g) {
       const Planes actual = group(target, g, size);
       const v128_t expected_high = wasm_i8x16_add(table.high, wasm_i8x16_splat(static_cast<int8_t>(g * kGroupStep)));
       const Planes off = {wasm_i8x16_sub(actual.low, table.low), wasm_i8x16_sub(actual.high, expected_high)};
-      if (!wasm_v128_any_true(wasm_v128_or(off.low, off.high))) continue;
-      first_code[count] = static_cast<uint8_t>(16 * g);
-      difference[count] = off;
-      ++count;
+      if (wasm_v128_any_true(wasm_v128_or(off.low, off.high))) {
+        if (end == 0) first = g;
+        end = g + 1;
+      }
+      difference[g - first] = off;  // while first is 0 and end too, off is zero
     }
+    first_code = static_cast<uint8_t>(16 * first);
+    count = static_cast<uint8_t>(end - first);
     // The loops exist for some counts only; what they look up beyond `count` must add nothing.
-    for (int k = count; k < kGroups; ++k) first_code[k] = 0, difference[k] = {};
+    for (int k = count; k < kGroups; ++k) difference[k] = {};
   }
 
   static Planes group(const ToF16& target, int g, float size) {
@@ -216,25 +226,22 @@ struct DeltaTables {
   }
 };
 
-/// The loop's share of Delta, for up to Count differences.
+/// The loop's share of Delta, for up to Count groups with differences.
 template <class Format, int Count>
 struct Delta {
   using Tables = DeltaTables<Format>;
-  v128_t nibble, group_steps, sign_bit, sign;
+  v128_t nibble, group_steps, sign, first_code, sixteen;
   Planes table;
-  std::array<v128_t, Count> first_code;
   std::array<Planes, Count> difference;
 
   Delta(uint32_t zero, const Tables& tables)
       : nibble(splat8(zero, 15)),
         group_steps(splat8(zero, 7 * Tables::kGroupStep)),
-        sign_bit(splat8(zero, 0x80)),
         sign(splat8(zero, tables.sign)),
+        first_code(splat8(zero, tables.first_code)),
+        sixteen(splat8(zero, 16)),
         table(tables.table) {
-    for (int k = 0; k < Count; ++k) {
-      first_code[k] = splat8(zero, tables.first_code[k]);
-      difference[k] = tables.difference[k];
-    }
+    for (int k = 0; k < Count; ++k) difference[k] = tables.difference[k];
   }
 
   Results operator()(v128_t codes, v128_t sizes) const {
@@ -243,42 +250,51 @@ struct Delta {
     const v128_t placed = Tables::kGroupStep == 8 ? wasm_u16x8_shr(codes, 1) : codes;
     v128_t low = wasm_i8x16_swizzle(table.low, index);
     v128_t high = wasm_i8x16_add(wasm_i8x16_swizzle(table.high, index), wasm_v128_and(placed, group_steps));
+    v128_t in_group = wasm_i8x16_sub(sizes, first_code);
     for (int k = 0; k < Count; ++k) {  // a swizzle gives 0 for the codes of other groups
-      const v128_t in_group = wasm_i8x16_sub(sizes, first_code[k]);
+      if (k > 0) in_group = wasm_i8x16_sub(in_group, sixteen);
       low = wasm_i8x16_add(low, wasm_i8x16_swizzle(difference[k].low, in_group));
       high = wasm_i8x16_add(high, wasm_i8x16_swizzle(difference[k].high, in_group));
     }
-    high = wasm_v128_xor(high, wasm_v128_xor(wasm_v128_and(codes, sign_bit), sign));
+    const v128_t code_signs = wasm_v128_xor(codes, sizes);
+    high = wasm_v128_xor(high, wasm_v128_xor(code_signs, sign));
     return {interleave8_low(low, high), interleave8_high(low, high)};
   }
 };
 
 // ---- strips -------------------------------------------------------------------------------------------
 
-/// step(16 codes, index of the first) -> Results over n codes. A last partial vector is the last whole one again,
-/// further right; fewer than 16 codes go through a copy.
-template <class Step>
+/// step(16 codes, index of the first) -> Results over n codes, Width at a time, n >= Width. The last Width
+/// lie flush with the end, over codes that are already done. One loop with one body: every way through
+/// this file is a copy of it (with a body for the end, the wasm was 70 KB larger and no faster).
+template <size_t Width, class Step>
 void for_each_16(const uint8_t* codes, size_t n, uint8_t* out, Step step) {
-  if (n < 16) {
-    uint8_t padded[16] = {};
-    uint8_t results[32];
-    __builtin_memcpy(padded, codes, n);
-    step(wasm_v128_load(padded), 0).store(results);
-    __builtin_memcpy(out, results, 2 * n);
-    return;
+  const size_t last = n - Width;
+  for (size_t at = 0;; at = last) {
+    for (; at <= last; at += Width) {
+      for (size_t i = 0; i < Width; i += 16) step(wasm_v128_load(codes + at + i), at + i).store(out + 2 * (at + i));
+    }
+    if (at == n) break;
   }
-  size_t at = 0;
-#pragma clang loop unroll_count(8)
-  for (; at + 16 <= n; at += 16) step(wasm_v128_load(codes + at), at).store(out + 2 * at);
-  if (at < n) step(wasm_v128_load(codes + n - 16), n - 16).store(out + 2 * (n - 16));
+}
+
+/// The same for any n > 0: fewer than 16 codes go through a copy.
+template <class Step>
+void for_each_16_padded(const uint8_t* codes, size_t n, uint8_t* out, Step step) {
+  if (n >= 16) return for_each_16<16>(codes, n, out, step);
+  uint8_t padded[16] = {};
+  uint8_t results[32];
+  __builtin_memcpy(padded, codes, n);
+  step(wasm_v128_load(padded), 0).store(results);
+  __builtin_memcpy(out, results, 2 * n);
 }
 
 /// Runs a table method. Where `seen` meets an Inf or NaN code the output is nonsense.
-template <class Format, class Method>
+template <size_t Width, class Format, class Method>
 void run_tables(const Method& method, const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude,
                 Specials<Format>& seen) {
   Specials<Format> local = seen;
-  for_each_16(codes, n, out, [&local, method, magnitude](v128_t x, size_t) {
+  for_each_16<Width>(codes, n, out, [&local, method, magnitude](v128_t x, size_t) {
     const v128_t sizes = wasm_v128_and(x, magnitude);
     local.see(x, sizes);
     return method(x, sizes);
@@ -287,24 +303,36 @@ void run_tables(const Method& method, const uint8_t* codes, size_t n, uint8_t* o
 }
 
 template <class Format>
-void run_delta(const DeltaTables<Format>& tables, const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude,
-               Specials<Format>& seen) {
+__attribute__((noinline)) void run_delta(const DeltaTables<Format>& tables, const uint8_t* codes, size_t n,
+                                         uint8_t* out, v128_t magnitude, Specials<Format>& seen) {
   const uint32_t zero = opaque_zero;
-  if (tables.count <= 1) return run_tables(Delta<Format, 1>(zero, tables), codes, n, out, magnitude, seen);
-  if (tables.count <= 2) return run_tables(Delta<Format, 2>(zero, tables), codes, n, out, magnitude, seen);
-  if (tables.count <= 3) return run_tables(Delta<Format, 3>(zero, tables), codes, n, out, magnitude, seen);
-  if (tables.count <= 5) return run_tables(Delta<Format, 5>(zero, tables), codes, n, out, magnitude, seen);
-  return run_tables(Delta<Format, 8>(zero, tables), codes, n, out, magnitude, seen);
+  if (tables.count <= 1) return run_tables<32>(Delta<Format, 1>(zero, tables), codes, n, out, magnitude, seen);
+  if (tables.count <= 3) return run_tables<32>(Delta<Format, 3>(zero, tables), codes, n, out, magnitude, seen);
+  if (tables.count <= 5) return run_tables<32>(Delta<Format, 5>(zero, tables), codes, n, out, magnitude, seen);
+  return run_tables<32>(Delta<Format, 8>(zero, tables), codes, n, out, magnitude, seen);
 }
 
+/// Finite codes and scales.
 template <class Format, class Target>
-__attribute__((noinline)) void run_lanes(float scale, const uint8_t* codes, size_t n, uint8_t* out) {
-  const Lanes<Format, Target> lanes(opaque_zero);
-  const v128_t factor = wasm_f32x4_splat(scale);
-  for_each_16(codes, n, out, [lanes, factor](v128_t x, size_t) { return lanes(x, factor, factor, factor, factor); });
+__attribute__((noinline)) void run_numbers(const Lanes<Format, Target, false>& lanes, float scale, const uint8_t* codes,
+                                           size_t n, uint8_t* out, Specials<Format>& seen) {
+  const auto method = [lanes, factor = wasm_f32x4_splat(scale)](v128_t x, v128_t sizes) {
+    return lanes(x, sizes, {factor, factor, factor, factor});
+  };
+  run_tables<16>(method, codes, n, out, lanes.magnitude, seen);
 }
 
-enum class Way : uint8_t { nibble, delta, lanes };
+/// Any codes under any one scale.
+template <class Format, class Target>
+__attribute__((noinline)) void run_any(float scale, const uint8_t* codes, size_t n, uint8_t* out) {
+  const Lanes<Format, Target, true> lanes(opaque_zero);
+  const v128_t factor = wasm_f32x4_splat(scale);
+  for_each_16_padded(codes, n, out, [lanes, factor](v128_t x, size_t) {
+    return lanes(x, wasm_v128_and(x, lanes.magnitude), {factor, factor, factor, factor});
+  });
+}
+
+enum class Way : uint8_t { nibble, delta, numbers, any };
 
 struct NoDelta {};
 
@@ -312,45 +340,50 @@ struct NoDelta {};
 template <class Format, class Target>
 struct Cell {
   static constexpr bool kHasDelta = std::is_same_v<Target, ToF16>;
+  /// Codes that must share a scale before its table pays.
+  static constexpr size_t kNibblePays = 64;
+  static constexpr size_t kDeltaPays = 512;
+
   float scale;
   Way way;
   Planes nibble;
   std::conditional_t<kHasDelta, DeltaTables<Format>, NoDelta> delta;
 
-  void build(const Target& target, float new_scale) {
+  void build(const Target& target, float new_scale, size_t codes_sharing) {
     scale = new_scale;
-    way = Way::lanes;
-    if (Nibble<Format, Target>::is_exact_for(scale)) {
+    way = std::isfinite(scale) ? Way::numbers : Way::any;
+    if (codes_sharing >= kNibblePays && Nibble<Format, Target>::is_exact_for(scale)) {
       way = Way::nibble;
       nibble = Nibble<Format, Target>::build(target, scale);
     } else if constexpr (kHasDelta) {
-      if (!std::isfinite(scale)) return;
+      if (codes_sharing < kDeltaPays || way == Way::any) return;
       way = Way::delta;
       delta.build(target, scale);
     }
   }
 };
 
-/// Cells that share enough codes for tables. Tables are built for a panel of groups and serve all its rows;
-/// a row of the panel, or 4096 columns of a longer group, is a unit: what one Inf or NaN sends through
-/// lanes again.
+/// Groups of 32 columns and more. Tables are built for a panel of groups and serve all its rows; a row of
+/// the panel, or 4096 columns of a longer group, is a unit: what one Inf or NaN causes to be done again.
 template <class Format, class Target>
 struct CellStrip {
+  static constexpr size_t kShortest = 32;  // two vectors, the step of the table loops
   static constexpr size_t kPanelGroups = 32;
   static constexpr size_t kUnitCols = 4096;
 
   Target target;
   Nibble<Format, Target> nibble;
+  Lanes<Format, Target, false> lanes;
   std::array<Cell<Format, Target>, kPanelGroups> cells;
 
-  explicit CellStrip(uint32_t zero) : target(zero), nibble(zero) {}
+  explicit CellStrip(uint32_t zero) : target(zero), nibble(zero), lanes(zero) {}
 
   void run(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
     const size_t panel_groups = std::clamp<size_t>(kUnitCols / group_cols, 1, kPanelGroups);
     for (size_t col = 0, panel_cols = 0; col < cols; col += panel_cols) {
       panel_cols = 0;
       for (size_t g = 0; g < panel_groups && col + panel_cols < cols; ++g) {
-        cells[g].build(target, *scales++);
+        cells[g].build(target, *scales++, rows * group_cols);
         panel_cols += std::min(group_cols, cols - col - panel_cols);
       }
       const size_t unit_cols = panel_groups == 1 ? kUnitCols : panel_cols;
@@ -366,61 +399,53 @@ struct CellStrip {
   void run_unit(const uint8_t* codes, size_t n, size_t group_cols, uint8_t* out) const {
     Specials<Format> seen;
     const Cell<Format, Target>* cell = cells.data();
-    for (size_t col = 0; col < n; ++cell) {
-      const size_t count = std::min(group_cols, n - col);
-      if (cell->way == Way::nibble) {
-        const auto method = [step = nibble, table = cell->nibble](v128_t x, v128_t sizes) {
-          return step(x, sizes, table);
-        };
-        run_tables(method, codes + col, count, out + 2 * col, nibble.magnitude, seen);
-      } else if (cell->way == Way::lanes) {
-        run_lanes<Format, Target>(cell->scale, codes + col, count, out + 2 * col);
-      } else if constexpr (Cell<Format, Target>::kHasDelta) {
-        run_delta(cell->delta, codes + col, count, out + 2 * col, nibble.magnitude, seen);
-      }
-      col += count;
+    for (size_t col = 0; col < n; col += group_cols, ++cell) {
+      run_cell(*cell, codes + col, std::min(group_cols, n - col), out + 2 * col, seen);
     }
-    if (seen.any()) run_unit_again(codes, n, group_cols, out);
+    if (!seen.any()) return;
+    cell = cells.data();
+    for (size_t col = 0; col < n; col += group_cols, ++cell) {
+      run_any<Format, Target>(cell->scale, codes + col, std::min(group_cols, n - col), out + 2 * col);
+    }
   }
 
-  void run_unit_again(const uint8_t* codes, size_t n, size_t group_cols, uint8_t* out) const {
-    for (size_t col = 0, g = 0; col < n; col += group_cols, ++g) {
-      run_lanes<Format, Target>(cells[g].scale, codes + col, std::min(group_cols, n - col), out + 2 * col);
+  void run_cell(const Cell<Format, Target>& cell, const uint8_t* codes, size_t n, uint8_t* out,
+                Specials<Format>& seen) const {
+    if (n < kShortest || cell.way == Way::any) {
+      run_any<Format, Target>(cell.scale, codes, n, out);
+    } else if (cell.way == Way::nibble) {
+      const auto method = [step = nibble, table = cell.nibble](v128_t x, v128_t sizes) {
+        return step(x, sizes, table);
+      };
+      run_tables<32>(method, codes, n, out, nibble.magnitude, seen);
+    } else if (cell.way == Way::numbers) {
+      run_numbers(lanes, cell.scale, codes, n, out, seen);
+    } else if constexpr (Cell<Format, Target>::kHasDelta) {
+      run_delta(cell.delta, codes, n, out, nibble.magnitude, seen);
     }
   }
 };
 
-/// The scales of n columns from `col` on, one a column.
-inline void spread_scales(const float* scales, size_t group_cols, size_t col, size_t n, float* spread) {
-  scales += col / group_cols;
-  size_t end = group_cols - col % group_cols;  // of the group, counted from `col`
-  for (size_t i = 0; i < n; ++scales, end += group_cols) {
-    const v128_t four = wasm_v128_load32_splat(scales);
-    for (; i + 4 <= std::min(end, n); i += 4) wasm_v128_store(spread + i, four);
-    for (; i < std::min(end, n); ++i) spread[i] = *scales;
-  }
-}
-
-/// Cells too small for tables.
+/// Groups under 32 columns: the scales of a panel of columns are spread out, one a column.
 template <class Format, class Target>
 void run_spread(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
   constexpr size_t kPanelCols = 256;
-  const Lanes<Format, Target> lanes(opaque_zero);
-  alignas(16) float spread[kPanelCols] = {};  // whole even if cols < 16: for_each_16 pads the codes
+  const Lanes<Format, Target, true> lanes(opaque_zero);
+  alignas(16) float spread[kPanelCols] = {};  // all set even if cols < 16: the codes get padded
+  size_t left_of_group = group_cols;
   for (size_t col = 0; col < cols; col += kPanelCols) {
     const size_t count = std::min(kPanelCols, cols - col);
-    const float* columns = spread;
-    if (group_cols == 1 && count >= 16) {
-      columns = scales + col;
-    } else {
-      spread_scales(scales, group_cols, col, count, spread);
+    for (size_t i = 0; i < count; ++i) {
+      spread[i] = *scales;
+      if (--left_of_group == 0) ++scales, left_of_group = group_cols;
     }
     for (size_t row = 0; row < rows; ++row) {
       const size_t first = row * cols + col;
-      for_each_16(codes + first, count, out + 2 * first, [lanes, columns](v128_t x, size_t at) {
-        const float* factors = columns + at;
-        return lanes(x, wasm_v128_load(factors), wasm_v128_load(factors + 4), wasm_v128_load(factors + 8),
-                     wasm_v128_load(factors + 12));
+      for_each_16_padded(codes + first, count, out + 2 * first, [lanes, &spread](v128_t x, size_t at) {
+        const float* factors = spread + at;
+        return lanes(x, wasm_v128_and(x, lanes.magnitude),
+                     {wasm_v128_load(factors), wasm_v128_load(factors + 4), wasm_v128_load(factors + 8),
+                      wasm_v128_load(factors + 12)});
       });
     }
   }
@@ -430,8 +455,7 @@ template <class Format, class Target>
 void dequantize(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
   if (rows == 0 || cols == 0) return;
   group_cols = std::min(group_cols, cols);
-  constexpr size_t kTablesPay = Cell<Format, Target>::kHasDelta ? 512 : 64;
-  if (group_cols < 16 || rows * group_cols < kTablesPay) {
+  if (group_cols < CellStrip<Format, Target>::kShortest) {
     return run_spread<Format, Target>(codes, rows, cols, scales, group_cols, out);
   }
   CellStrip<Format, Target>(opaque_zero).run(codes, rows, cols, scales, group_cols, out);

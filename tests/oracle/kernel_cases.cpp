@@ -55,6 +55,16 @@ std::vector<float> tricky_scales() {
     scales.push_back(float_of(0x80000000 | exponent << 23 | 0x2AAAAA));
     scales.push_back(float_of(exponent << 23 | 0x7FFFFF));
   }
+  for (const float largest : {448.0f, 57344.0f, 240.0f}) {  // where the largest code begins to overflow
+    for (const float overflow : {65520.0f, 0x1.FFp127f}) {
+      for (int step = -2; step <= 2; ++step) {
+        const float border = overflow / largest;
+        uint32_t bits;
+        std::memcpy(&bits, &border, sizeof bits);
+        scales.push_back(float_of(bits + step));
+      }
+    }
+  }
   Random random(1);
   // A code times 1.5, 1.25... of these lands on a tie or next to it: bf16 drops 16 bits, f16 13 or more.
   for (int i = 0; i < 1200; ++i) {

@@ -116,6 +116,49 @@ TEST_CASE("short casts at odd addresses", "[kernels]") {
   SUCCEED();
 }
 
+TEST_CASE("f16 loses up to 2^-25 and from 65520", "[kernels]") {
+  const auto lost = [](Dtype from, uint64_t bits) {
+    const F16Loss loss = count_f16_loss_cast(from, reinterpret_cast<const uint8_t*>(&bits), 1);
+    return std::pair(loss.underflow, loss.overflow);
+  };
+  using Lost = std::pair<uint64_t, uint64_t>;
+  const Lost none{0, 0}, underflow{1, 0}, overflow{0, 1};
+  struct Row {
+    const char* name;
+    Dtype from;
+    uint64_t bits;
+    Lost lost;
+  };
+  const Row rows[] = {
+      {"-0", Dtype::F32, 0x80000000, none},
+      {"smallest", Dtype::F32, 0x80000001, underflow},
+      {"2^-25", Dtype::F32, 0x33000000, underflow},
+      {"above it", Dtype::F32, 0x33000001, none},
+      {"below 65520", Dtype::F32, 0x477FEFFF, none},
+      {"65520", Dtype::F32, 0x477FF000, overflow},
+      {"-largest", Dtype::F32, 0xFF7FFFFF, overflow},
+      {"Inf", Dtype::F32, 0x7F800000, none},
+      {"NaN", Dtype::F32, 0xFFFFFFFF, none},
+      {"2^-25", Dtype::BF16, 0x3300, underflow},
+      {"above it", Dtype::BF16, 0x3301, none},
+      {"65280", Dtype::BF16, 0x477F, none},
+      {"65536", Dtype::BF16, 0x4780, overflow},
+      {"-largest", Dtype::BF16, 0xFF7F, overflow},
+      {"-Inf", Dtype::BF16, 0xFF80, none},
+      {"smallest", Dtype::F64, 0x0000000000000001, underflow},
+      {"2^-25", Dtype::F64, 0x3E60000000000000, underflow},
+      {"above it", Dtype::F64, 0x3E60000000000001, none},
+      {"below 65520", Dtype::F64, 0xC0EFFDFFFFFFFFFF, none},
+      {"65520", Dtype::F64, 0x40EFFE0000000000, overflow},
+      {"largest", Dtype::F64, 0x7FEFFFFFFFFFFFFF, overflow},
+      {"Inf", Dtype::F64, 0x7FF0000000000000, none},
+  };
+  for (const Row& row : rows) {
+    INFO(dtype_info(row.from).name << ": " << row.name);
+    CHECK(lost(row.from, row.bits) == row.lost);
+  }
+}
+
 TEST_CASE("counting what f16 would lose of plain floats", "[kernels]") {
   for (const Dtype from : {Dtype::F32, Dtype::BF16, Dtype::F64}) {
     INFO(dtype_info(from).name);
@@ -159,8 +202,8 @@ TEST_CASE("counting what f16 would lose of scaled codes", "[kernels]") {
 TEST_CASE("losses are counted group by group", "[kernels]") {
   const float scales[] = {1.0f, 200.0f, 1e-7f};
   const uint8_t row[] = {0x7E, 0x01, 0x7F, /**/ 0x7E, 0x01, 0xFE, /**/ 0x01, 0x80};  // groups of three, the last of two
-  std::vector<uint8_t> codes;
-  for (int i = 0; i < 3; ++i) codes.insert(codes.end(), std::begin(row), std::end(row));
+  std::vector<uint8_t> codes(3 * std::size(row));
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = row[i % std::size(row)];
   const F16Loss loss = count_f16_loss_strip(Dtype::F8_E4M3, codes.data(), 3, 8, scales, 3);
   CHECK(loss.overflow == 6);
   CHECK(loss.underflow == 3);

@@ -192,11 +192,13 @@ TEST_CASE("one Inf or NaN anywhere in a long run", "[kernels]") {
         if (is_number(kernel.from, static_cast<uint8_t>(code))) continue;
         Codes codes = random_codes(random, kernel.from, n, true);
         codes[at] = static_cast<uint8_t>(code);
-        const std::vector<float> scales = {at % 2 ? 3e-4f : 1.0f};
-        const Strip strip{1, n, n};
-        const Expected expected = expected_strip(expectations, kernel, strip, codes, scales);
-        const std::string difference = oracle::strip_difference(kernel, strip, codes, scales, expected);
-        if (!difference.empty()) FAIL_CHECK(kernel.name << ", code " << code << " at " << at << ": " << difference);
+        for (const size_t group_cols : {n, size_t{128}, size_t{33}}) {
+          const std::vector<float> scales(n / group_cols + 1, at % 2 ? 3e-4f : 1.0f);
+          const Strip strip{1, n, group_cols};
+          const Expected expected = expected_strip(expectations, kernel, strip, codes, scales);
+          const std::string difference = oracle::strip_difference(kernel, strip, codes, scales, expected);
+          if (!difference.empty()) FAIL_CHECK(kernel.name << ", code " << code << " at " << at << ": " << difference);
+        }
       }
     }
   });
