@@ -17,8 +17,8 @@ namespace {
 struct CodecRow {
   const char* name;
   Codec codec;
-  int codes;                    // how many there are; stored one a byte or two a byte
-  double (*value)(int code);    // written here, not taken from src
+  int codes;                  // how many there are; stored one a byte or two a byte
+  double (*value)(int code);  // written here, not taken from src
 };
 
 double e2m1(int code) {
@@ -32,15 +32,13 @@ double offset_128(int code) { return code - 128; }
 double twos_complement_8(int code) { return code >= 128 ? code - 256 : code; }
 
 const CodecRow kRows[] = {
-    {"fp4, low nibble first", Codec::F4, 16, e2m1},
-    {"fp4, high nibble first", Codec::F4_HIGH, 16, e2m1},
-    {"int4", Codec::I4_LOW, 16, twos_complement_4},
-    {"uint4 minus 8", Codec::U4B8_LOW, 16, offset_8},
-    {"uint8 minus 128", Codec::U8B128, 256, offset_128},
-    {"int8", Codec::I8, 256, twos_complement_8},
+    {"fp4, low nibble first", Codec::F4, 16, e2m1},      {"fp4, high nibble first", Codec::F4_HIGH, 16, e2m1},
+    {"int4", Codec::I4_LOW, 16, twos_complement_4},      {"uint4 minus 8", Codec::U4B8_LOW, 16, offset_8},
+    {"uint8 minus 128", Codec::U8B128, 256, offset_128}, {"int8", Codec::I8, 256, twos_complement_8},
 };
 
-const float kScales[] = {1.0f, 0.0f, -0.0f, -1.5f, 0.0123f, 3e-39f, 1e-45f, 1.7e38f, INFINITY, NAN, 0.333333343f, 65504.0f, 1e-7f};
+const float kScales[] = {1.0f,    0.0f,     -0.0f, -1.5f,        0.0123f,  3e-39f, 1e-45f,
+                         1.7e38f, INFINITY, NAN,   0.333333343f, 65504.0f, 1e-7f};
 
 // Stores one code a byte, or two a byte in the codec's order.
 std::vector<uint8_t> stored(Codec codec, const std::vector<int>& codes) {
@@ -119,10 +117,12 @@ TEST_CASE("the census' vectors for packed payloads") {
   CHECK(dequantize(Codec::F4, {0xA3}, 2, 2.0f) == std::vector<float>{3, -2});
   CHECK(dequantize(Codec::F4_HIGH, {0x2B}, 2, 1.0f) == std::vector<float>{1, -1.5f});
   CHECK(dequantize(Codec::F4, {0x2B}, 2, 1.0f) == std::vector<float>{-1.5f, 1});
-  CHECK(dequantize(Codec::U4B8_LOW, {0x10, 0x32, 0x54, 0x76}, 8, 1.0f) == std::vector<float>{-8, -7, -6, -5, -4, -3, -2, -1});
+  CHECK(dequantize(Codec::U4B8_LOW, {0x10, 0x32, 0x54, 0x76}, 8, 1.0f) ==
+        std::vector<float>{-8, -7, -6, -5, -4, -3, -2, -1});
   CHECK(dequantize(Codec::NF4_HIGH, {0x7F}, 2, 2.0f) == std::vector<float>{0, 2});
   // -77 * 3.7 / 127 = -2.2433071 in float32, and 0xC010 (-2.25) as the nearest bf16.
-  CHECK(dequantize(Codec::I8_BY_127, {static_cast<uint8_t>(-77)}, 1, 3.7f) == std::vector<float>{f32_from_bf16(bf16_from_f32(-2.2433071f))});
+  CHECK(dequantize(Codec::I8_BY_127, {static_cast<uint8_t>(-77)}, 1, 3.7f) ==
+        std::vector<float>{f32_from_bf16(bf16_from_f32(-2.2433071f))});
 }
 
 TEST_CASE("what fp16 would lose is counted for every codec") {
