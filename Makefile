@@ -64,12 +64,14 @@ lint: setup ## formatting (C++ and TypeScript), biome's rules, types
 	@biome check --error-on-warnings
 	@tsc --noEmit
 
-lint-cpp: native ## clang-tidy on the core: names, and a few kinds of bugs
+lint-cpp: native-tree ## clang-tidy on the core: names, and a few kinds of bugs
 	@scripts/tidy.sh
 
-.PHONY: native
-native: setup
+.PHONY: native native-tree
+native-tree: setup
 	@[[ -f build/native-debug/build.ninja ]] || cmake --preset native-debug $(NATIVE_CACHE)
+
+native: native-tree
 	@cmake --build --preset native-debug
 
 test-native: native ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer

@@ -33,7 +33,12 @@ JsonWriter& JsonWriter::close(char bracket) {
 void JsonWriter::quote(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out_ += '"';
-  for (const char c : text) {
+  size_t plain = 0;  // where the run begins that needs no escape
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
+    out_.append(text, plain, i - plain);
+    plain = i + 1;
     switch (c) {
       case '"': out_ += "\\\""; break;
       case '\\': out_ += "\\\\"; break;
@@ -43,15 +48,12 @@ void JsonWriter::quote(std::string_view text) {
       case '\f': out_ += "\\f"; break;
       case '\r': out_ += "\\r"; break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out_ += "\\u00";
-          out_ += kHex[(c >> 4) & 15];
-          out_ += kHex[c & 15];
-        } else {
-          out_ += c;
-        }
+        out_ += "\\u00";
+        out_ += kHex[(c >> 4) & 15];
+        out_ += kHex[c & 15];
     }
   }
+  out_.append(text, plain, text.size() - plain);
   out_ += '"';
 }
 

@@ -48,22 +48,26 @@ Result<std::unique_ptr<Converter>> Converter::create(const Inventory& inventory,
 JobStep Converter::begin() { return advance(); }
 
 std::optional<Window> Converter::next_read() {
+  // A window of small tensors is followed by as many runs as it holds tensors: none is looked at twice.
   for (;;) {
-    for (Op& op : ops_) {
-      if (op.is_read && !op.handed_out) {
-        op.handed_out = true;
-        return op.window;
-      }
+    while (looked_ < ops_.size()) {
+      const Op& op = ops_[looked_++];
+      if (op.is_read) return op.window;
     }
     if (!planner_.plan_next(ops_)) return std::nullopt;
   }
+}
+
+void Converter::pop_op() {
+  ops_.pop_front();
+  if (looked_ > 0) --looked_;
 }
 
 uint8_t* Converter::input() { return slots_[ops_.front().slot].data(); }
 
 JobStep Converter::feed() {
   if (ops_.empty() || !ops_.front().is_read) return JobStep::failed;
-  ops_.pop_front();
+  pop_op();
   return advance();
 }
 
@@ -81,7 +85,7 @@ JobStep Converter::advance() {
     if (op.is_read) return JobStep::need_input;
     if (!has_room(op.piece)) return hand_out();
     run(op);
-    ops_.pop_front();
+    pop_op();
   }
 }
 

@@ -44,6 +44,7 @@ class Converter final : public Job {
       : plan_(plan), mode_(mode), planner_(inventory, plan), outcomes_(plan.steps.size()) {}
 
   JobStep advance();
+  void pop_op();
   JobStep hand_out();
   bool emit_header();
   bool has_room(const Piece& piece) const;
@@ -59,6 +60,7 @@ class Converter final : public Job {
   Mode mode_;
   ReadPlanner planner_;
   std::deque<Op> ops_;
+  size_t looked_ = 0;  // ops at the front that hold no read to hand out
   Buffer slots_[kSlots];
   Buffer scales_;      // one tile of scales as float32
   Buffer row_scales_;  // of one row, where they must be gathered or combined

@@ -12,10 +12,15 @@ constexpr uint64_t kGapBytes = 64 * 1024;
 
 Result<RangeReader> RangeReader::create(std::vector<Range> ranges) {
   RangeReader reader;
-  ranges.erase(std::remove_if(ranges.begin(), ranges.end(), [](const Range& range) { return range.begin == range.end; }), ranges.end());
   reader.ranges_ = std::move(ranges);
+  reader.skip_empty();
   WB_TRY(reader.buffer_, Buffer::create(kWindowBytes));
   return reader;
+}
+
+// Ranges keep their index, so the empty ones stay in the list.
+void RangeReader::skip_empty() {
+  while (next_range_ < ranges_.size() && ranges_[next_range_].begin == ranges_[next_range_].end) ++next_range_;
 }
 
 std::optional<Window> RangeReader::next_read() {
@@ -30,10 +35,12 @@ std::optional<Window> RangeReader::next_read() {
     ++next_range_;
     for (; next_range_ < ranges_.size(); ++next_range_, ++pending.ranges) {
       const Range& next = ranges_[next_range_];
-      const bool near = next.source == first.source && next.begin >= pending.window.end && next.begin - pending.window.end <= kGapBytes;
+      const bool near = next.source == first.source && next.begin >= pending.window.end &&
+                        next.begin - pending.window.end <= kGapBytes;
       if (!near || next.end - pending.window.begin > kWindowBytes) break;
       pending.window.end = next.end;
     }
+    skip_empty();
   }
   pending_.push_back(pending);
   return pending.window;

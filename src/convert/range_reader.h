@@ -21,6 +21,7 @@ struct Range {
 class RangeReader {
  public:
   /// Ranges are read in the given order; put them in file order to let neighbours share windows.
+  /// An empty range is never read and never handed out.
   /// Errc: out_of_memory.
   static Result<RangeReader> create(std::vector<Range> ranges);
 
@@ -36,6 +37,7 @@ class RangeReader {
     pending_.pop_front();
     for (size_t i = pending.first_range; i < pending.first_range + pending.ranges; ++i) {
       const Range& range = ranges_[i];
+      if (range.begin == range.end) continue;
       const uint64_t begin = range.begin > pending.window.begin ? range.begin : pending.window.begin;
       const uint64_t end = range.end < pending.window.end ? range.end : pending.window.end;
       take(i, begin - range.begin,
@@ -44,6 +46,8 @@ class RangeReader {
   }
 
  private:
+  void skip_empty();
+
   struct Pending {
     Window window;
     size_t first_range = 0;

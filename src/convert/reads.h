@@ -27,7 +27,6 @@ struct Op {
   bool is_read = false;
   Window window;  ///< of a read
   uint8_t slot = kNoSlot;
-  bool handed_out = false;  ///< the host was told to read it
 
   Piece piece;  ///< of a run
   uint8_t payload_slot = kNoSlot;

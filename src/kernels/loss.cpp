@@ -43,30 +43,36 @@ F16Loss count_in_ranges(const uint8_t* in, size_t n, Magnitude mask, const LostR
   return loss;
 }
 
+// The borders of f16: half its smallest number (a tie that goes to zero), and half way from its largest to
+// 2^16 (a tie that goes to Inf).
+constexpr float kLostBelowOrAt = 0x1p-25f;
+constexpr float kLostFrom = 65520;
+
 /// Which codes 1..kMaxCode one scale would lose. Both searches look for a border in an ordered range.
 template <class Format>
 LostRanges<uint8_t> lost_codes(float scale) {
   LostRanges<uint8_t> lost;
+  const float size = std::fabs(scale);
   if (!std::isfinite(scale) || scale == 0) return lost;  // the scale's doing, not the target's
-  const auto magnitude_of = [scale](uint8_t code) {
-    return f16_from_f32(f32_from_f8<Format>(code) * std::fabs(scale));
-  };
-  const auto first_code = [&](uint16_t at_least) {  // the first code whose result reaches at_least
-    uint8_t low = 1;
-    uint8_t high = Format::kMaxCode + 1;
-    while (low < high) {
-      const uint8_t middle = static_cast<uint8_t>((low + high) / 2);
-      if (magnitude_of(middle) >= at_least) {
+  const auto product = [size](uint32_t code) { return f32_from_f8<Format>(static_cast<uint8_t>(code)) * size; };
+  const auto first_code = [](const auto& reached) {
+    uint32_t low = 1;
+    for (uint32_t high = Format::kMaxCode + 1; low < high;) {
+      const uint32_t middle = (low + high) / 2;
+      if (reached(middle)) {
         high = middle;
       } else {
-        low = static_cast<uint8_t>(middle + 1);
+        low = middle + 1;
       }
     }
-    return low;
+    return static_cast<uint8_t>(low);
   };
-  if (magnitude_of(1) == 0) lost.small = {1, static_cast<uint8_t>(first_code(0x0001) - 1)};
-  if (magnitude_of(Format::kMaxCode) == 0x7C00) {
-    const uint8_t first = first_code(0x7C00);
+  if (product(1) <= kLostBelowOrAt) {
+    const uint8_t kept = first_code([&](uint32_t code) { return product(code) > kLostBelowOrAt; });
+    lost.small = {1, static_cast<uint8_t>(kept - 1)};
+  }
+  if (product(Format::kMaxCode) >= kLostFrom) {
+    const uint8_t first = first_code([&](uint32_t code) { return product(code) >= kLostFrom; });
     lost.large = {first, static_cast<uint8_t>(Format::kMaxCode + 1 - first)};
   }
   return lost;
@@ -137,8 +143,7 @@ F16Loss count_f16_loss_strip(Codec from, const uint8_t* codes, size_t rows, size
   }
 }
 
-// The borders, in bits: up to 2^-25 (half the smallest f16, a tie that goes to zero) and from 65520 (half
-// way from the largest f16 to 2^16, a tie that goes to Inf). 65520 is no BF16; the next one is 65536.
+// The same borders in bits. 65520 is no BF16; the next one is 65536.
 F16Loss count_f16_loss_cast(Dtype from, const uint8_t* in, size_t n) {
   switch (from) {
     case Dtype::F32:

@@ -437,7 +437,10 @@ void run_spread(const uint8_t* codes, size_t rows, size_t cols, const float* sca
     const size_t count = std::min(kPanelCols, cols - col);
     for (size_t i = 0; i < count; ++i) {
       spread[i] = *scales;
-      if (--left_of_group == 0) ++scales, left_of_group = group_cols;
+      if (--left_of_group == 0) {
+        ++scales;
+        left_of_group = group_cols;
+      }
     }
     for (size_t row = 0; row < rows; ++row) {
       const size_t first = row * cols + col;

@@ -33,7 +33,7 @@ class Planner {
     drop_.assign(inventory_.tensors.size(), 0);
     WB_CHECK(refuse_if_any());  // 1. nothing is written beside a refusal
     for (const Pair& pair : pairing_.pairs)
-      plan_pair(pair);  // 2. quantized weights, with the answers to their questions
+      WB_CHECK(plan_pair(pair));  // 2. quantized weights, with the answers to their questions
     for (uint32_t i = 0; i < inventory_.tensors.size(); ++i) plan_other(i);  // 3. everything else
     WB_CHECK(answers_.check());
     plan_.assumed = answers_.applied();
@@ -77,7 +77,7 @@ class Planner {
     return std::nullopt;
   }
 
-  void plan_pair(const Pair& pair) {
+  Status plan_pair(const Pair& pair) {
     bool keep = false;
     bool multiply = false;
     Pair decided = pair;  // as the answers make it
@@ -86,26 +86,25 @@ class Planner {
       const std::string choice = ask(issue, pair).value_or("");
       keep = keep || choice == "keep";
       multiply = multiply || choice == "multiply";
+      if (choice == "columns" && pair.granularity != Granularity::per_column) {
+        return fail(Errc::invalid_option, pair_name(inventory_, pair),
+                    "`columns` is no reading of this scale: " + issue.message);
+      }
       apply_choice(choice, decided);
     }
     for (const uint32_t scale : pair.scales) drop_[scale] = !keep;
-    if (pair.weight == kNoTensor) return;
+    if (pair.weight == kNoTensor) return {};
     drop_[pair.weight] = 1;  // not one of the others; its own step follows
-    if (keep) return copy(pair.weight);
+    if (keep) {
+      copy(pair.weight);
+      return {};
+    }
     if (pair.scheme == "scaled_float" && !multiply) {
       drop_[pair.weight] = 0;
-      return;
+      return {};
     }
     dequantize(pair, decided);
-  }
-
-  // Choices that change how a payload is read.
-  static void apply_choice(std::string_view choice, Pair& pair) {
-    if (choice == "e5m2") pair.codec = Codec::F8_E5M2;
-    if (choice == "high") pair.codec = Codec::F4_HIGH;
-    if (choice == "low") pair.codec = Codec::F4;
-    if (choice == "swizzled") pair.grid.swizzled = true;
-    if (choice == "linear") pair.grid.swizzled = false;
+    return {};
   }
 
   void dequantize(const Pair& pair, const Pair& decided) {
@@ -139,7 +138,9 @@ class Planner {
       return;
     }
     const Tensor& tensor = inventory_.tensors[index];
-    if (!options_.cast_others || !castable(tensor.dtype, options_.to)) return copy(index);
+    // Only numbers of the model are cast; a scale that stays does so unchanged.
+    const bool is_number = pairing_.roles[index] == Role::parameter || pairing_.roles[index] == Role::weight;
+    if (!options_.cast_others || !is_number || !castable(tensor.dtype, options_.to)) return copy(index);
     Step step;
     step.tensor = index;
     step.action = Action::cast;
@@ -240,6 +241,14 @@ Grid unscaled_grid(const Tensor& tensor) {
   grid.rows = grid.batch_rows = grid.group_rows = grid.grid_rows = grid.grid_cols = 1;
   grid.cols = grid.group_cols = std::max<uint64_t>(tensor.elements, 1);
   return grid;
+}
+
+void apply_choice(std::string_view choice, Pair& pair) {
+  if (choice == "e5m2") pair.codec = Codec::F8_E5M2;
+  if (choice == "high") pair.codec = Codec::F4_HIGH;
+  if (choice == "low") pair.codec = Codec::F4;
+  if (choice == "swizzled") pair.grid.swizzled = true;
+  if (choice == "linear") pair.grid.swizzled = false;
 }
 
 Step dequantizing_step(const Inventory& inventory, const SmallValues& values, const Pair& pair, Dtype to) {

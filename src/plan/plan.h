@@ -84,6 +84,9 @@ Grid unscaled_grid(const Tensor& tensor);
 Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const SmallValues& values,
                        const F16Losses& losses, const PlanOptions& options);
 
+/// Makes a pair what a choice says about how its payload is read; other choices change nothing.
+void apply_choice(std::string_view choice, Pair& pair);
+
 /// The step that dequantizes a pair to `to`; `pair` must not be refused.
 Step dequantizing_step(const Inventory& inventory, const SmallValues& values, const Pair& pair, Dtype to);
 

@@ -47,8 +47,8 @@ class Matcher {
     Grid& grid = result_.grid;
     grid.rows = m_.batches * m_.rows;
     grid.cols = m_.cols;
-    grid.batch_rows = batch_rows;
-    grid.group_rows = std::max<uint64_t>(group_rows, 1);  // a weight may have no rows at all
+    grid.batch_rows = std::max<uint64_t>(batch_rows, 1);  // a weight may have no rows at all
+    grid.group_rows = std::max<uint64_t>(group_rows, 1);
     grid.group_cols = std::max<uint64_t>(group_cols, 1);
     grid.grid_rows = ceil_div(batch_rows, grid.group_rows);
     grid.grid_cols = ceil_div(m_.cols, grid.group_cols);
@@ -74,13 +74,16 @@ class Matcher {
     uint64_t elements = 1;
     for (const uint64_t dim : scale_) elements *= dim;
     const uint64_t rows = m_.batches * m_.rows;
-    return elements == 1 && rows > 0 && m_.cols > 0 && accept(Granularity::per_tensor, rows, rows, m_.cols);
+    return elements == 1 && accept(Granularity::per_tensor, rows, rows, m_.cols);
   }
 
   // gate_up_proj [4, 2] with scale [2]: fused after it was quantized (case D09).
   bool fused_parts() {
     const uint64_t parts = hints_.parts;
     if (parts < 2 || m_.batches != 1 || m_.rows == parts || !(is({parts}) || is({parts, 1}))) return false;
+    // Two rows of blocks look the same as two parts; a stated block size decides (they may end elsewhere).
+    if (hints_.block && is({ceil_div(m_.rows, (*hints_.block)[0]), ceil_div(m_.cols, (*hints_.block)[1])}))
+      return false;
     if (m_.rows % parts != 0) {
       result_.problem = Error{Errc::scale_shape_ambiguous, name_,
                               "`" + name_ + "` " + shape_text(weight_) + " has a scale of shape " + shape_text(scale_) +
@@ -95,7 +98,7 @@ class Matcher {
 
   bool per_expert() {
     if (weight_.size() != 3 || !(is({m_.batches}) || is({m_.batches, 1}) || is({m_.batches, 1, 1}))) return false;
-    return m_.rows > 0 && m_.cols > 0 && accept(Granularity::per_expert, m_.rows, m_.rows, m_.cols);
+    return accept(Granularity::per_expert, m_.rows, m_.rows, m_.cols);
   }
 
   // [N] means rows also when N == K; a naive broadcast would run along the columns (case D01).
@@ -105,7 +108,7 @@ class Matcher {
     if (!weight_.empty()) column[0] = weight_[0];
     const bool flat = weight_.size() != 3 && (is({m_.rows}) || is({m_.rows, 1}) || (weight_.size() > 3 && is(column)));
     const bool stacked = weight_.size() == 3 && (is({m_.batches, m_.rows}) || is({m_.batches, m_.rows, 1}));
-    return (flat || stacked) && m_.cols > 0 && accept(Granularity::per_row, m_.rows, 1, m_.cols);
+    return (flat || stacked) && accept(Granularity::per_row, m_.rows, 1, m_.cols);
   }
 
   bool per_column() {
@@ -133,12 +136,14 @@ class Matcher {
 
   // musubi-tuner writes [N, K / size, 1].
   bool groups() {
-    if (weight_.size() != 2 || scale_.size() != 3 || scale_[0] != m_.rows || scale_[2] != 1) return false;
+    if (result_.problem || weight_.size() != 2 || scale_.size() != 3 || scale_[0] != m_.rows || scale_[2] != 1)
+      return false;
     const uint64_t per_row = scale_[1];
     return per_row > 0 && m_.cols % per_row == 0 && accept(Granularity::group, m_.rows, 1, m_.cols / per_row);
   }
 
   bool blocks() {
+    if (result_.problem) return false;
     Shape grid = scale_;
     if (weight_.size() == 2 && grid.size() == 4 && grid[1] == 1 && grid[3] == 1)
       grid = {grid[0], grid[2]};  // ModelOpt, case D05

@@ -69,12 +69,13 @@ class PairFinder {
   }
 
   Pairing find() {
-    read_metadata_markers();  // 1. what the file says about its layers
-    claim_markers();          // 2. the marker tensors themselves
-    claim_packed_payloads();  // 3. families known by a companion tensor
-    claim_fp8_payloads();     // 4. everything that is fp8 by dtype
-    claim_scales();           // 5. scales, by name, for those weights; orphans
-    claim_auxiliaries();      // 6. activation and KV-cache scales
+    read_metadata_markers();   // 1. what the file says about its layers
+    claim_markers();           // 2. the marker tensors themselves
+    claim_packed_payloads();   // 3. families known by a companion tensor
+    claim_fp8_payloads();      // 4. everything that is fp8 by dtype and not named like a scale
+    claim_scales();            // 5. scales, by name, for those weights; orphans
+    claim_fp8_payloads(true);  //    and the fp8 that turned out to scale nothing
+    claim_auxiliaries();       // 6. activation and KV-cache scales
     any_scaled_ = std::any_of(result_.pairs.begin(), result_.pairs.end(), [](const Pair& pair) {
       return pair.weight != kNoTensor && !pair.scales.empty() && pair.scheme == "fp8_unscaled";
     });
@@ -164,10 +165,21 @@ class PairFinder {
     }
   }
 
-  void claim_fp8_payloads() {
+  void claim_fp8_payloads(bool whatever_the_name = false) {
     for (uint32_t i = 0; i < count(); ++i) {
-      if (free(i) && is_fp8_payload(tensor(i).dtype)) add_pair(i, "fp8_unscaled");
+      if (!free(i) || !is_fp8_payload(tensor(i).dtype)) continue;
+      if (whatever_the_name || !may_be_fp8_scale(tensor(i).name)) add_pair(i, "fp8_unscaled");
     }
+  }
+
+  // A scale in fp8 is no weight: taken for one, it would be widened beside a weight that lost its scale.
+  bool may_be_fp8_scale(const std::string& name) const {
+    for (const ScaleRule& rule : scale_rules()) {
+      if (!ends_with(name, rule.suffix)) continue;
+      const Tensor* target = inventory_.find(stem(name, rule.suffix) + std::string(rule.target));
+      if (target ? is_fp8_payload(target->dtype) || rule.unmistakable : rule.unmistakable) return true;
+    }
+    return false;
   }
 
   // fp8 codes in a U8 container, beside a float scale: config says so, or somebody must (case E14).
@@ -178,11 +190,8 @@ class PairFinder {
     Pair& pair = add_pair(weight, "fp8_scaled");
     const bool e5m2 = config_.format == "e5m2" || config_.format == "float8_e5m2";
     pair.codec = e5m2 ? Codec::F8_E5M2 : Codec::F8_E4M3;
-    const auto marker = markers_.find(std::string(layer_of(tensor(weight).name)));
     if (config_.method == "fp8") {
       add_evidence(pair, Evidence::config);
-    } else if (marker != markers_.end()) {
-      if (marker->second.format == "float8_e5m2") pair.codec = Codec::F8_E5M2;
     } else {
       pair.issues.push_back({Errc::layout_undecided, tensor(weight).name,
                              described(tensor(weight)) + " has the float scale " + described(tensor(scale)) +
@@ -204,7 +213,8 @@ class PairFinder {
       const std::string target = stem(name, rule.suffix) + std::string(rule.target);
       const int64_t at = inventory_.find_index(target);
       if (at < 0) {
-        if (rule.unmistakable && is_scale_dtype(tensor(i).dtype)) return add_orphan(i, target);
+        if (rule.unmistakable && (is_scale_dtype(tensor(i).dtype) || is_fp8_payload(tensor(i).dtype)))
+          return add_orphan(i, target);
         continue;
       }
       const auto weight = static_cast<uint32_t>(at);
@@ -279,6 +289,7 @@ class PairFinder {
     const LayerMarker& marker = at->second;
     add_evidence(pair, marker.from_metadata ? Evidence::quantization_metadata : Evidence::comfy_quant);
     const std::string_view named = scheme_of_marker(marker.format);
+    if (named.empty() && weight.dtype == Dtype::U8) read_bytes_as(marker.format, pair);
     if (!named.empty()) {
       pair.scheme = named;
     } else if ((marker.format == "float8_e5m2") != (pair.codec == Codec::F8_E5M2)) {
@@ -287,6 +298,13 @@ class PairFinder {
                                  std::string(dtype_info(weight.dtype).name) + "; the dtype is used"});
     }
     return &marker;
+  }
+
+  // Older ComfyUI files keep fp8 codes in a U8 container; there only the marker knows the codes.
+  static void read_bytes_as(const std::string& format, Pair& pair) {
+    pair.codec = format == "float8_e5m2" ? Codec::F8_E5M2 : Codec::F8_E4M3;
+    const auto undecided = [](const Error& issue) { return issue.code == Errc::layout_undecided; };
+    pair.issues.erase(std::remove_if(pair.issues.begin(), pair.issues.end(), undecided), pair.issues.end());
   }
 
   void refuse_scheme(const Tensor& weight, Pair& pair) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "base/utf8.h"
 
@@ -127,7 +128,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     switch (where_) {
       case Where::outside: return refuse(Errc::header_not_json, {}, "the header is a JSON array, not an object");
       case Where::root:
-        if (slot_ == Slot::metadata) return bad_metadata("an array");
+        if (slot_ == Slot::metadata) return metadata_is("an array");
         return refuse(Errc::invalid_entry, key_, "the entry of `" + key_ + "` is an array, not an object");
       case Where::entry:
         if (slot_ == Slot::dtype) return bad_entry("dtype is an array");
@@ -189,17 +190,27 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     refuse(code, std::move(where), std::move(message));
     return true;
   }
-  bool bad_entry(const std::string& what) { return refuse(Errc::invalid_entry, entry_.name, "`" + entry_.name + "`: " + what); }
+  bool bad_entry(const std::string& what) {
+    return refuse(Errc::invalid_entry, entry_.name, "`" + entry_.name + "`: " + what);
+  }
   bool bad_metadata(const std::string& what) {
     return refuse(Errc::invalid_metadata, key_, "the metadata value `" + key_ + "` is " + what + ", not a string");
   }
+  bool metadata_is(const std::string& what) {
+    return refuse(Errc::invalid_metadata, "__metadata__", "__metadata__ is " + what + ", not an object");
+  }
   void warn(Errc code, std::string where, std::string message) {
-    header_.warnings.push_back({code, std::move(where), std::move(message)});
+    if (header_.warnings.size() < kHeaderWarningsMax) {
+      header_.warnings.push_back({code, std::move(where), std::move(message)});
+    } else if (header_.warnings.size() == kHeaderWarningsMax) {
+      header_.warnings.push_back({code, {}, "further notes about the header are left out"});
+    }
   }
 
   bool deeper() {
     if (++depth_ <= kHeaderDepthMax) return true;
-    return refuse(Errc::header_too_deep, {}, "more than " + std::to_string(kHeaderDepthMax) + " containers are open at once");
+    return refuse(Errc::header_too_deep, {},
+                  "more than " + std::to_string(kHeaderDepthMax) + " containers are open at once");
   }
   bool skip() {
     after_skip_ = where_;
@@ -219,7 +230,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
       case Where::outside: return refuse(Errc::header_not_json, {}, "the header is " + what + ", not an object");
       case Where::root:
         if (slot_ == Slot::metadata) {
-          return refuse(Errc::invalid_metadata, "__metadata__", "__metadata__ is " + what + ", not an object");
+          return metadata_is(what);
         }
         return refuse(Errc::invalid_entry, key_, "the entry of `" + key_ + "` is " + what + ", not an object");
       case Where::metadata: return bad_metadata(what);
@@ -227,8 +238,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
         if (slot_ == Slot::unknown) return true;
         return bad_entry(std::string(slot_name()) + " is " + what);
       case Where::shape:
-      case Where::offsets:
-        return bad_entry(std::string(slot_name()) + " holds " + what + ", not an unsigned integer");
+      case Where::offsets: return bad_entry(std::string(slot_name()) + " holds " + what + ", not an unsigned integer");
     }
     return false;
   }
@@ -250,11 +260,14 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool entry_key(string_t& name) {
-    slot_ = name == "dtype" ? Slot::dtype : name == "shape" ? Slot::shape : name == "data_offsets" ? Slot::offsets : Slot::unknown;
+    slot_ = name == "dtype"          ? Slot::dtype
+            : name == "shape"        ? Slot::shape
+            : name == "data_offsets" ? Slot::offsets
+                                     : Slot::unknown;
     if (slot_ == Slot::unknown) {
-      if (std::find(unknown_fields_.begin(), unknown_fields_.end(), name) != unknown_fields_.end()) return field_twice(name);
-      warn(Errc::unknown_field, entry_.name, "`" + entry_.name + "` has the unknown field `" + name + "`, which is ignored");
-      unknown_fields_.push_back(std::move(name));
+      if (!unknown_fields_.insert(name).second) return field_twice(name);
+      warn(Errc::unknown_field, entry_.name,
+           "`" + entry_.name + "` has the unknown field `" + name + "`, which is ignored");
       return true;
     }
     const auto bit = static_cast<uint8_t>(1u << static_cast<uint8_t>(slot_));
@@ -294,7 +307,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   Slot slot_ = Slot::tensor;
   std::string key_;
   TensorEntry entry_;
-  std::vector<std::string> unknown_fields_;
+  std::unordered_set<std::string> unknown_fields_;
   uint8_t seen_ = 0;
   int offsets_ = 0;
   int metadata_keys_ = 0;
@@ -326,18 +339,21 @@ void find_duplicates(Header& header) {
   by_name.reserve(header.tensors.size());
   for (const TensorEntry& tensor : header.tensors) by_name.push_back(&tensor);
   std::stable_sort(by_name.begin(), by_name.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
-  const auto twice = std::adjacent_find(by_name.begin(), by_name.end(), [](const auto* a, const auto* b) { return a->name == b->name; });
+  const auto twice = std::adjacent_find(by_name.begin(), by_name.end(),
+                                        [](const auto* a, const auto* b) { return a->name == b->name; });
   if (twice != by_name.end() && !header.error) {
     const TensorEntry& first = **twice;
-    header.error = Error{Errc::duplicate_tensor, first.name,
-                         "duplicate tensor name `" + first.name + "`: bytes " + range_text(first) + " and " + range_text(**(twice + 1))};
+    header.error = Error{
+        Errc::duplicate_tensor, first.name,
+        "duplicate tensor name `" + first.name + "`: bytes " + range_text(first) + " and " + range_text(**(twice + 1))};
   }
   std::vector<std::string_view> keys;
   for (const auto& [key, value] : header.metadata) keys.push_back(key);
   std::sort(keys.begin(), keys.end());
   const auto same = std::adjacent_find(keys.begin(), keys.end());
   if (same != keys.end() && !header.error) {
-    header.error = Error{Errc::duplicate_key, std::string(*same), "the metadata key `" + std::string(*same) + "` stands twice"};
+    header.error =
+        Error{Errc::duplicate_key, std::string(*same), "the metadata key `" + std::string(*same) + "` stands twice"};
   }
 }
 
@@ -345,7 +361,9 @@ void find_duplicates(Header& header) {
 
 std::string shape_text(const Shape& shape) {
   std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  constexpr size_t kDimsMax = 16;
+  for (size_t i = 0; i < shape.size() && i < kDimsMax; ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  if (shape.size() > kDimsMax) text += ", ... " + std::to_string(shape.size()) + " dimensions";
   return text + "]";
 }
 
@@ -360,7 +378,8 @@ Header parse_header(ByteView text) {
   const bool bom = text.size() >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF;
   const auto nul = std::find(text.begin(), text.end(), uint8_t{0});
   if (bom || nul != text.end()) {
-    header.error = Error{Errc::header_not_json, {},
+    header.error = Error{Errc::header_not_json,
+                         {},
                          bom ? std::string("the header starts with a byte order mark")
                              : "byte " + std::to_string(nul - text.begin()) + " of the header is NUL"};
     return header;

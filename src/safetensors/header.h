@@ -24,12 +24,14 @@ inline constexpr uint64_t kHeaderBytesMax = 100'000'000;
 inline constexpr int kHeaderDepthMax = 127;
 /// Tensors in one checkpoint, all shards together. The largest known index has 497,000.
 inline constexpr uint64_t kTensorsMax = 500'000;
+/// Warnings kept of one header; a hostile one could make millions.
+inline constexpr size_t kHeaderWarningsMax = 1000;
 /// Above this the Hub's own viewers give up; worth a note.
 inline constexpr uint64_t kHeaderBytesNote = 25'000'000;
 
 using Shape = std::vector<uint64_t>;
 
-/// "[2, 3]", as every message writes a shape.
+/// "[2, 3]", as every message writes a shape; of more than 16 dimensions only the first and their number.
 std::string shape_text(const Shape& shape);
 
 struct TensorEntry {

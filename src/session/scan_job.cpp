@@ -14,14 +14,19 @@ constexpr float kF16Overflow = 65520.0f;
 Result<std::unique_ptr<ScanJob>> ScanJob::create(const Inventory& inventory, const Pairing& pairing,
                                                  SmallValues& values, F16Losses& losses, const PlanOptions& options) {
   std::unique_ptr<ScanJob> job(new ScanJob(inventory, pairing, values, losses, options));
-  std::vector<Range> ranges;
   for (const Pair& pair : pairing.pairs) {
     if (pair.weight == kNoTensor || pair.scales.empty() || !scheme(pair.scheme).supported) continue;
     const uint32_t scale = pair.scales[0];
     const Tensor& tensor = inventory.tensors[scale];
     const ScaleStats* known = values.scale(scale);
-    if (known && known->read == tensor.elements) continue;
+    if (tensor.bytes() == 0 || (known && known->read == tensor.elements)) continue;
     job->scales_.push_back(scale);
+  }
+  // Tensors of an inventory stand in file order, in which neighbours share a read.
+  std::sort(job->scales_.begin(), job->scales_.end());
+  std::vector<Range> ranges;
+  for (const uint32_t scale : job->scales_) {
+    const Tensor& tensor = inventory.tensors[scale];
     ranges.push_back({static_cast<int32_t>(tensor.source), tensor.begin, tensor.end});
   }
   if (!ranges.empty()) {
@@ -43,17 +48,20 @@ uint8_t* ScanJob::input() { return scale_reader_ ? scale_reader_->input() : coun
 
 JobStep ScanJob::feed() {
   if (!scale_reader_) return count(counter_->feed());
-  scale_reader_->feed([this](size_t range, uint64_t, ByteView bytes) { take_scales(range, bytes); });
+  scale_reader_->feed(
+      [this](size_t range, uint64_t offset_bytes, ByteView bytes) { take_scales(range, offset_bytes, bytes); });
   if (!scale_reader_->finished()) return JobStep::need_input;
   scale_reader_.reset();
   return begin_counting();
 }
 
-void ScanJob::take_scales(size_t range, ByteView bytes) {
+void ScanJob::take_scales(size_t range, uint64_t offset_bytes, ByteView bytes) {
   const Tensor& tensor = inventory_.tensors[scales_[range]];
   const size_t n = bytes.size() / (dtype_info(tensor.dtype).bits / 8);
   kernels::widen_scales(tensor.dtype, bytes.data(), n, widened_.data());
-  values_.scale_to_fill(scales_[range]).add(widened_.data(), n);
+  ScaleStats& stats = values_.scale_to_fill(scales_[range]);
+  if (offset_bytes == 0) stats = {};  // a scan before this one may have been abandoned half way
+  stats.add(widened_.data(), n);
 }
 
 bool ScanJob::may_overflow(const Pair& pair) const {
@@ -75,28 +83,51 @@ bool ScanJob::may_overflow(const Pair& pair) const {
 JobStep ScanJob::begin_counting() {
   if (options_.to != Dtype::F16) return JobStep::done;
   counting_.to = Dtype::F16;
+  Answers answers(options_.assumptions);
   for (const Pair& pair : pairing_.pairs) {
     const bool convertible =
         pair.weight != kNoTensor && scheme(pair.scheme).supported && pair.state() != PairState::refused;
-    if (!convertible || losses_.contains(pair.weight) || !may_overflow(pair)) continue;
-    counting_.steps.push_back(dequantizing_step(inventory_, values_, pair, Dtype::F16));
+    if (convertible) count_weight(pair, answers);
   }
   for (uint32_t i = 0; options_.cast_others && i < inventory_.tensors.size(); ++i) {
-    const Dtype dtype = inventory_.tensors[i].dtype;
-    const bool wide = dtype == Dtype::F32 || dtype == Dtype::F64 || dtype == Dtype::BF16;
-    if (!wide || pairing_.roles[i] != Role::parameter || losses_.contains(i)) continue;
-    Step step;
-    step.tensor = i;
-    step.action = Action::cast;
-    step.codec = codec_of(dtype);
-    step.dtype = Dtype::F16;
-    counting_.steps.push_back(step);
+    if (pairing_.roles[i] == Role::parameter) count_cast(i);
   }
   if (counting_.steps.empty()) return JobStep::done;
   auto counter = Converter::create(inventory_, counting_, Converter::Mode::count);
   if (!counter) return failed(std::move(counter.error()));
   counter_ = std::move(*counter);
   return count(counter_->begin());
+}
+
+// Where an answer decides how the codes are read, or whether they are multiplied, it decides the losses too.
+void ScanJob::count_weight(const Pair& pair, Answers& answers) {
+  Pair decided = pair;
+  bool multiply = pair.scheme != "scaled_float";
+  for (const Error& issue : pair.issues) {
+    if (issue_kind(issue.code) != IssueKind::question) continue;
+    losses_.erase(pair.weight);  // a scan before this one may have had another answer
+    const auto choice = answers.answer(issue.code, pair_name(inventory_, pair), pair.scheme);
+    multiply = multiply || choice == "multiply";
+    apply_choice(choice.value_or(""), decided);
+  }
+  if (!multiply) {
+    if (options_.cast_others) count_cast(pair.weight);
+    return;
+  }
+  if (losses_.contains(pair.weight) || !may_overflow(decided)) return;
+  counting_.steps.push_back(dequantizing_step(inventory_, values_, decided, Dtype::F16));
+}
+
+void ScanJob::count_cast(uint32_t tensor) {
+  const Dtype dtype = inventory_.tensors[tensor].dtype;
+  const bool wide = dtype == Dtype::F32 || dtype == Dtype::F64 || dtype == Dtype::BF16;
+  if (!wide || losses_.contains(tensor)) return;
+  Step step;
+  step.tensor = tensor;
+  step.action = Action::cast;
+  step.codec = codec_of(dtype);
+  step.dtype = Dtype::F16;
+  counting_.steps.push_back(std::move(step));
 }
 
 JobStep ScanJob::count(JobStep step) {

@@ -9,6 +9,7 @@
 
 #include "convert/converter.h"
 #include "convert/range_reader.h"
+#include "plan/answers.h"
 #include "plan/plan.h"
 
 namespace wb {
@@ -16,8 +17,8 @@ namespace wb {
 class ScanJob final : public Job {
  public:
   /// Everything must outlive the job; `values` and `losses` are added to. Errc: out_of_memory.
-  static Result<std::unique_ptr<ScanJob>> create(const Inventory& inventory, const Pairing& pairing, SmallValues& values, F16Losses& losses,
-                                                 const PlanOptions& options);
+  static Result<std::unique_ptr<ScanJob>> create(const Inventory& inventory, const Pairing& pairing,
+                                                 SmallValues& values, F16Losses& losses, const PlanOptions& options);
 
   JobStep begin() override;
   std::optional<Window> next_read() override;
@@ -25,12 +26,15 @@ class ScanJob final : public Job {
   JobStep feed() override;
 
  private:
-  ScanJob(const Inventory& inventory, const Pairing& pairing, SmallValues& values, F16Losses& losses, const PlanOptions& options)
+  ScanJob(const Inventory& inventory, const Pairing& pairing, SmallValues& values, F16Losses& losses,
+          const PlanOptions& options)
       : inventory_(inventory), pairing_(pairing), values_(values), losses_(losses), options_(options) {}
 
-  void take_scales(size_t range, ByteView bytes);
+  void take_scales(size_t range, uint64_t offset_bytes, ByteView bytes);
   JobStep begin_counting();
   JobStep count(JobStep step);
+  void count_weight(const Pair& pair, Answers& answers);
+  void count_cast(uint32_t tensor);
   bool may_overflow(const Pair& pair) const;
 
   const Inventory& inventory_;

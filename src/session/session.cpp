@@ -47,6 +47,7 @@ Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
     }
     case JobKind::scan: {
       if (!opened || !options_) break;
+      scanned_ = false;
       return ScanJob::create(inventory, pairing_, inspection_.values, losses_, *options_);
     }
     case JobKind::convert: {
@@ -62,9 +63,14 @@ Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
   return fail(Errc::wrong_state, {}, "this job does not fit what the session is doing");
 }
 
-JobStep Session::begin(JobKind kind) {
-  job_.reset();  // a job that was abandoned leaves nothing behind
+// A job that was abandoned leaves nothing behind; it must not outlive the plan and options it refers to.
+void Session::abandon_job() {
+  job_.reset();
   outstanding_.clear();
+}
+
+JobStep Session::begin(JobKind kind) {
+  abandon_job();
   auto job = make_job(kind);
   if (!job) {
     refuse(job.error());
@@ -83,7 +89,9 @@ std::optional<Window> Session::next_read() {
 }
 
 uint8_t* Session::input(uint64_t length_bytes) {
-  if (job_) return outstanding_.empty() || length_bytes > kWindowBytes ? nullptr : job_->input();
+  if (job_)
+    return wants_ != JobStep::need_input || outstanding_.empty() || length_bytes > kWindowBytes ? nullptr
+                                                                                                : job_->input();
   auto buffer = Buffer::create(length_bytes == 0 ? 1 : length_bytes);
   if (!buffer) return nullptr;
   side_file_ = std::move(*buffer);
@@ -91,7 +99,7 @@ uint8_t* Session::input(uint64_t length_bytes) {
 }
 
 JobStep Session::feed(uint64_t length_bytes) {
-  if (!job_ || outstanding_.empty()) {
+  if (!job_ || wants_ != JobStep::need_input || outstanding_.empty()) {
     refuse({Errc::wrong_state, {}, "bytes were fed that nobody asked for"});
     return JobStep::failed;
   }
@@ -110,7 +118,7 @@ JobStep Session::feed(uint64_t length_bytes) {
 ByteView Session::output() const { return job_ ? job_->output() : ByteView(); }
 
 JobStep Session::resume() {
-  if (!job_) {
+  if (!job_ || wants_ != JobStep::has_output) {
     refuse({Errc::wrong_state, {}, "there is no job to resume"});
     return JobStep::failed;
   }
@@ -119,6 +127,7 @@ JobStep Session::resume() {
 
 // After every step: keep what a finished job found, turn a failed one into a reply.
 JobStep Session::settle(JobStep step) {
+  wants_ = step;
   if (step == JobStep::failed) {
     refuse(job_->error());
     job_.reset();
@@ -178,6 +187,7 @@ Reply Session::pairs(uint64_t first, uint64_t count) {
 Reply Session::set_options(std::string_view json) {
   auto options = parse_options(json);
   if (!options) return refuse(options.error());
+  abandon_job();
   options_ = std::move(*options);
   plan_.reset();
   scanned_ = converted_ = verified_ = false;
@@ -188,9 +198,11 @@ Reply Session::set_options(std::string_view json) {
 Reply Session::plan() {
   if (inspection_.refusal) return refuse(*inspection_.refusal);
   if (!scanned_) return refuse({Errc::wrong_state, {}, "a plan needs options and a finished scan"});
+  abandon_job();
   auto plan = make_plan(inspection_.inventory, pairing_, inspection_.values, losses_, *options_);
   if (!plan) return refuse(plan.error());
   plan_ = std::move(*plan);
+  converted_ = verified_ = false;
   const bool open = !plan_->questions.empty();
   reply_ = open ? decisions_reply(*plan_) : plan_reply(*plan_);
   return open ? Reply::decisions : Reply::ok;

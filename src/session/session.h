@@ -62,6 +62,7 @@ class Session {
   JobStep settle(JobStep step);
   void finish(JobKind kind);
   Reply refuse(const Error& error);
+  void abandon_job();
 
   std::vector<Source> sources_;
   QuantConfig config_;
@@ -79,6 +80,7 @@ class Session {
 
   std::unique_ptr<Job> job_;
   JobKind job_kind_ = JobKind::inspect;
+  JobStep wants_ = JobStep::done;   // what the job asked for last; nothing else may be done
   std::deque<Window> outstanding_;  // handed out and not fed
 
   bool converted_ = false;

@@ -46,6 +46,10 @@ std::vector<float> tricky_scales() {
                                200.0f,
                                146.25f,
                                65520.0f / 448,
+                               65520.0f,
+                               float_of(0x477FEFFF),
+                               0x1p-25f,
+                               float_of(0x33000001),
                                -65520.0f / 448};
   for (uint32_t exponent = 0; exponent < 255; ++exponent) {
     for (const uint32_t step : {0u, 1u, 2u}) {  // one below the power of two, itself, one above
