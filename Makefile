@@ -100,7 +100,7 @@ test-rss: cli ## memory of a conversion does not grow with the file (small sizes
 	@$(PYTHON) scripts/rss_check.py --small 0.25 --big 3
 
 test-e2e: page cli ## the page in stock Chromium: 1 GiB in, a file on disk out
-	@node --test tests/e2e/
+	@node --test --test-reporter=spec tests/e2e/*.test.mjs
 
 .PHONY: rss fuzz bench conformance clean format
 rss: cli ## the same with 0.5 GiB and 6 GiB

@@ -42,7 +42,7 @@ std::string header_text(const std::vector<TensorSpec>& tensors, const Strings& m
   return "{" + text + "}";
 }
 
-uint64_t element_of(const TensorSpec& tensor, uint64_t index) {
+uint64_t element_of(const TensorSpec& tensor, size_t index) {
   const size_t bytes = dtype_info(tensor.dtype).bits / 8;
   uint64_t bits = 0;
   std::memcpy(&bits, tensor.bytes.data() + index * bytes, bytes);
@@ -56,15 +56,15 @@ void put(Bytes& out, uint16_t value) {
 
 }  // namespace
 
-uint64_t element_count(const TensorSpec& tensor) {
-  uint64_t count = 1;
-  for (const uint64_t dim : tensor.shape) count *= dim;
+size_t element_count(const TensorSpec& tensor) {
+  size_t count = 1;
+  for (const uint64_t dim : tensor.shape) count *= static_cast<size_t>(dim);
   return count;
 }
 
 TensorSpec random_tensor(Random& random, std::string name, Dtype dtype, std::vector<uint64_t> shape) {
   TensorSpec tensor{std::move(name), dtype, std::move(shape), {}};
-  const uint64_t bytes = element_count(tensor) * dtype_info(dtype).bits / 8;
+  const size_t bytes = element_count(tensor) * dtype_info(dtype).bits / 8;
   tensor.bytes.resize((bytes + 3) / 4 * 4);
   for (size_t i = 0; i < tensor.bytes.size(); i += 4) {
     const uint32_t bits = random.bits();
@@ -76,7 +76,7 @@ TensorSpec random_tensor(Random& random, std::string name, Dtype dtype, std::vec
 
 TensorSpec random_scale(Random& random, std::string name, Dtype dtype, std::vector<uint64_t> shape) {
   TensorSpec tensor{std::move(name), dtype, std::move(shape), {}};
-  const uint64_t count = element_count(tensor);
+  const size_t count = element_count(tensor);
   const size_t bytes = dtype_info(dtype).bits / 8;
   tensor.bytes.resize(count * bytes);
   Random pool_random(7);
@@ -85,7 +85,7 @@ TensorSpec random_scale(Random& random, std::string name, Dtype dtype, std::vect
     const double value = (1 + pool_random.below(1u << 20)) * 1e-8;
     each = bytes == 1 ? 100 + pool_random.below(28) : nearest(dtype, value);
   }
-  for (uint64_t i = 0; i < count; ++i) std::memcpy(&tensor.bytes[i * bytes], &pool[random.below(97)], bytes);
+  for (size_t i = 0; i < count; ++i) std::memcpy(&tensor.bytes[i * bytes], &pool[random.below(97)], bytes);
   return tensor;
 }
 
@@ -120,7 +120,7 @@ TensorSpec dequantized_tensor(const Layer& layer, Dtype to) {
   const bool stack = shape.size() == 3;
   const uint64_t matrices = stack ? shape[0] : 1;
   const uint64_t rows = stack ? shape[1] : shape.empty() ? 1 : shape[0];
-  const uint64_t count = element_count(weight);
+  const size_t count = element_count(weight);
   const uint64_t cols = count == 0 ? 0 : count / (matrices * rows);
   out.bytes.reserve(count * 2);
   const bool fp8 = is_fp8_payload(weight.dtype);
@@ -128,13 +128,13 @@ TensorSpec dequantized_tensor(const Layer& layer, Dtype to) {
   std::unordered_map<uint32_t, std::vector<uint16_t>> tables;  // by the scale's bits
   const uint16_t* table = nullptr;
   uint32_t table_key = 0;
-  uint64_t index = 0;
+  size_t index = 0;
   for (uint64_t matrix = 0; matrix < matrices && count > 0; ++matrix) {
     for (uint64_t row = 0; row < rows; ++row) {
       for (uint64_t col = 0; col < cols; ++col, ++index) {
         float scale = 1;
         if (layer.scale_of) {
-          const uint64_t bits = element_of(layer.scale, layer.scale_of(matrix, row, col));
+          const uint64_t bits = element_of(layer.scale, static_cast<size_t>(layer.scale_of(matrix, row, col)));
           scale = static_cast<float>(value_of(exponent ? Dtype::F8_E8M0 : layer.scale.dtype, bits));
         }
         if (!fp8) {
@@ -159,8 +159,8 @@ TensorSpec dequantized_tensor(const Layer& layer, Dtype to) {
 
 TensorSpec cast_tensor(const TensorSpec& tensor, Dtype to) {
   TensorSpec out{tensor.name, to, tensor.shape, {}};
-  const uint64_t count = element_count(tensor);
-  for (uint64_t i = 0; i < count; ++i)
+  const size_t count = element_count(tensor);
+  for (size_t i = 0; i < count; ++i)
     put(out.bytes, static_cast<uint16_t>(nearest(to, value_of(tensor.dtype, element_of(tensor, i)))));
   return out;
 }

@@ -23,7 +23,7 @@ struct TensorSpec {
   Bytes bytes;
 };
 
-uint64_t element_count(const TensorSpec& tensor);
+size_t element_count(const TensorSpec& tensor);
 
 /// Random bytes.
 TensorSpec random_tensor(Random& random, std::string name, Dtype dtype, std::vector<uint64_t> shape);

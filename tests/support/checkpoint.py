@@ -60,7 +60,7 @@ def read(path):
     metadata, tensors = None, []
     for name, entry in header:
         if name == "__metadata__":
-            metadata = dict(entry)
+            metadata = dict(entry or [])
             continue
         entry = dict(entry)
         begin, end = entry["data_offsets"]

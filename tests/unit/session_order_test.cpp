@@ -172,7 +172,7 @@ TEST_CASE("session: one byte changed on disk is noticed, wherever it is") {
 
 TEST_CASE("session: a scan that was abandoned does not count values twice") {
   Random random(2);
-  const auto values = [](uint64_t n) { return std::vector<float>(n, 0.5f); };
+  const auto values = [](size_t n) { return std::vector<float>(n, 0.5f); };
   Pump pump({oracle::file_of({oracle::f32_tensor("a.weight_scale", {300000}, values(300000)),
                               oracle::random_tensor(random, "a.weight", Dtype::F8_E4M3, {300000, 1})})});
   REQUIRE(pump.open() == JobStep::done);
