@@ -61,7 +61,8 @@ Piece PieceCursor::grid_piece(const Step& step) {
   piece.col_begin = col_;
   piece.col_end = grid.cols;
   // As many whole rows as fit the window, halved until their scales fit the tile...
-  uint64_t rows = grid.cols <= window_elements ? std::min(grid.rows - row_, window_elements / grid.cols) : 0;
+  uint64_t rows =
+      col_ == 0 && grid.cols <= window_elements ? std::min(grid.rows - row_, window_elements / grid.cols) : 0;
   for (; rows > 0; rows /= 2) {
     piece.row_end = row_ + rows;
     if (tile_bytes(step, piece) <= kScaleTileBytes) break;
