@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "convert/float_strip.h"
 
 namespace wb {
 namespace {
@@ -15,20 +14,20 @@ static_assert(kOutBytes >= 2 * kWindowBytes);
 constexpr uint64_t kScaleFloats = kScaleTileBytes;
 
 // Codes that mean NaN; the rule of each format stands in dtypes.inc.
-uint64_t count_nan_codes(Dtype codec, const uint8_t* codes, uint64_t n) {
+uint64_t count_nan_codes(Codec codec, const uint8_t* codes, uint64_t n) {
   uint64_t count = 0;
   switch (codec) {
-    case Dtype::F8_E4M3:
+    case Codec::F8_E4M3:
       for (uint64_t i = 0; i < n; ++i) count += (codes[i] & 0x7F) == 0x7F;
       break;
-    case Dtype::F8_E5M2:
+    case Codec::F8_E5M2:
       for (uint64_t i = 0; i < n; ++i) count += (codes[i] & 0x7F) > 0x7C;
       break;
-    case Dtype::F8_E4M3FNUZ:
-    case Dtype::F8_E5M2FNUZ:
+    case Codec::F8_E4M3FNUZ:
+    case Codec::F8_E5M2FNUZ:
       for (uint64_t i = 0; i < n; ++i) count += codes[i] == 0x80;
       break;
-    default: break;
+    default: break;  // integers and 4-bit floats have none
   }
   return count;
 }
@@ -41,6 +40,7 @@ Result<std::unique_ptr<Converter>> Converter::create(const Inventory& inventory,
     WB_TRY(converter->slots_[slot], Buffer::create(ReadPlanner::slot_bytes(slot)));
   }
   WB_TRY(converter->scales_, Buffer::create(kScaleFloats * sizeof(float)));
+  WB_TRY(converter->row_scales_, Buffer::create(kScaleFloats * sizeof(float)));
   WB_TRY(converter->out_, Buffer::create(mode == Mode::write ? kOutBytes : 1));
   return converter;
 }
@@ -106,11 +106,18 @@ bool Converter::emit_header() {
 
 size_t Converter::out_bytes(const Piece& piece) const {
   const Step& step = plan_.steps[piece.step];
-  const auto bytes = static_cast<size_t>(piece.end - piece.begin);
-  return step.action == Action::copy ? bytes : bytes * 8 / dtype_info(step.codec).bits * 2;
+  switch (step.action) {
+    case Action::copy: return static_cast<size_t>(piece.end - piece.begin);
+    case Action::cast: return static_cast<size_t>((piece.end - piece.begin) * 8 / codec_info(step.codec).bits * 2);
+    case Action::dequantize:
+      return static_cast<size_t>((piece.row_end - piece.row_begin) * (piece.col_end - piece.col_begin) * 2);
+  }
+  return 0;
 }
 
-bool Converter::has_room(const Piece& piece) const { return mode_ == Mode::count || out_used_ + out_bytes(piece) <= kOutBytes; }
+bool Converter::has_room(const Piece& piece) const {
+  return mode_ == Mode::count || out_used_ + out_bytes(piece) <= kOutBytes;
+}
 
 void Converter::run(const Op& op) {
   const Step& step = plan_.steps[op.piece.step];
@@ -121,8 +128,9 @@ void Converter::run(const Op& op) {
     outcomes_[op.piece.step].nan_codes += count_nan_codes(step.codec, payload, bytes);
     run_dequantize(op, step, payload);
   } else if (step.action == Action::cast) {
-    const auto elements = static_cast<size_t>(bytes * 8 / dtype_info(step.codec).bits);
-    if (step.dtype == Dtype::F16) outcomes_[op.piece.step].loss += kernels::count_f16_loss_cast(step.codec, payload, elements);
+    const auto elements = static_cast<size_t>(bytes * 8 / codec_info(step.codec).bits);
+    if (step.dtype == Dtype::F16)
+      outcomes_[op.piece.step].loss += kernels::count_f16_loss_cast(dtype_of(step.codec), payload, elements);
     if (mode_ == Mode::write) step.kernel->cast(payload, elements, out);
   } else {
     std::copy_n(payload, bytes, out);
@@ -134,48 +142,66 @@ void Converter::run(const Op& op) {
 void Converter::run_dequantize(const Op& op, const Step& step, const uint8_t* payload) {
   const Piece& piece = op.piece;
   const Grid& grid = step.grid;
-  float* const scales = reinterpret_cast<float*>(scales_.data());
-  scales[0] = 1;
-  if (step.scale != kNoTensor) {
-    const Dtype dtype = inventory_.tensors[step.scale].dtype;
-    const uint64_t n = (piece.scale_end - piece.scale_begin) / (dtype_info(dtype).bits / 8);
-    kernels::widen_scales(dtype, slots_[op.scale_slot].data() + op.scale_offset, static_cast<size_t>(n), scales);
-  }
-  const uint64_t element_bytes = dtype_info(step.codec).bits / 8;
+  widen_tile(op, step);
   const uint64_t cols = piece.col_end - piece.col_begin;
-  const uint64_t first_scale_row = grid.scale_row(piece.row_begin);
   uint8_t* out = out_.data() + out_used_;
   for (uint64_t row = piece.row_begin; row < piece.row_end;) {
-    const uint64_t scale_row = grid.scale_row(row);
     const uint64_t in_matrix = row % grid.batch_rows;
-    const uint64_t group_end = row - in_matrix + std::min(grid.batch_rows, (in_matrix / grid.group_rows + 1) * grid.group_rows);
+    const uint64_t group_end =
+        row - in_matrix + std::min(grid.batch_rows, (in_matrix / grid.group_rows + 1) * grid.group_rows);
     const uint64_t rows = std::min(piece.row_end, group_end) - row;
-    const float* strip_scales = scales + (scale_row - first_scale_row) * grid.grid_cols;
+    const float* scales = strip_scales(step, piece, row);
+    const uint8_t* codes = payload + (row - piece.row_begin) * cols * codec_info(step.codec).bits / 8;
     // A part of a row may begin inside a group of columns: finish that group on its own.
     const uint64_t into_group = piece.col_begin % grid.group_cols;
     const uint64_t head = into_group == 0 ? 0 : std::min(cols, grid.group_cols - into_group);
-    if (head > 0) {
-      run_strip(op, step, payload, 1, head, strip_scales, head, out);
-      ++strip_scales;
+    if (head > 0) run_strip(op, step, codes, 1, head, scales++, head, out);
+    if (cols > head) {
+      run_strip(op, step, codes + head * codec_info(step.codec).bits / 8, rows, cols - head, scales, grid.group_cols,
+                out + head * 2);
     }
-    if (cols > head) run_strip(op, step, payload + head * element_bytes, rows, cols - head, strip_scales, grid.group_cols, out + head * 2);
-    payload += rows * cols * element_bytes;
     out += rows * cols * 2;
     row += rows;
   }
 }
 
-void Converter::run_strip(const Op& op, const Step& step, const uint8_t* codes, uint64_t rows, uint64_t cols, const float* scales,
-                          uint64_t group_cols, uint8_t* out) {
+// The piece's stored scales as float32, in the order they are stored.
+void Converter::widen_tile(const Op& op, const Step& step) {
+  float* const scales = reinterpret_cast<float*>(scales_.data());
+  scales[0] = 1;
+  if (step.scale == kNoTensor) return;
+  const uint64_t n = (op.piece.scale_end - op.piece.scale_begin) / (dtype_info(step.scale_dtype).bits / 8);
+  kernels::widen_scales(step.scale_dtype, slots_[op.scale_slot].data() + op.scale_offset, static_cast<size_t>(n),
+                        scales);
+}
+
+// The scales of one row from the piece's first column on: in place where they stand in a row and need no
+// second level, else gathered. The two levels are multiplied (or divided) first, in float32.
+const float* Converter::strip_scales(const Step& step, const Piece& piece, uint64_t row) {
+  const Grid& grid = step.grid;
+  const float* const tile = reinterpret_cast<const float*>(scales_.data());
+  if (step.scale == kNoTensor) return tile;
+  const uint64_t tile_begin = grid.scale_span(piece.row_begin, piece.row_end, piece.col_begin, piece.col_end).first;
+  const uint64_t first_group = piece.col_begin / grid.group_cols;
+  if (!grid.swizzled && step.globals.empty()) return tile + (grid.scale_index(row, first_group) - tile_begin);
+  const float global = step.globals.empty()
+                           ? 1
+                           : step.globals[step.globals.size() == 1 ? 0 : static_cast<size_t>(row / grid.batch_rows)];
+  float* const gathered = reinterpret_cast<float*>(row_scales_.data());
+  const uint64_t groups = ceil_div(piece.col_end, grid.group_cols) - first_group;
+  for (uint64_t i = 0; i < groups; ++i) {
+    const float scale = tile[grid.scale_index(row, first_group + i) - tile_begin];
+    gathered[i] = step.globals.empty() ? scale : step.divide_global ? scale / global : scale * global;
+  }
+  return gathered;
+}
+
+void Converter::run_strip(const Op& op, const Step& step, const uint8_t* codes, uint64_t rows, uint64_t cols,
+                          const float* scales, uint64_t group_cols, uint8_t* out) {
   // A group longer than the strip is one group; this also keeps it within size_t.
   const auto group = static_cast<size_t>(std::min(group_cols, cols));
   const auto n_rows = static_cast<size_t>(rows);
   const auto n_cols = static_cast<size_t>(cols);
-  if (!is_fp8_payload(step.codec)) {
-    uint8_t* const to = mode_ == Mode::write ? out : nullptr;
-    outcomes_[op.piece.step].loss += multiply_float_strip(step.codec, step.dtype, codes, n_rows, n_cols, scales, group, to);
-    return;
-  }
   if (step.dtype == Dtype::F16) {
     outcomes_[op.piece.step].loss += kernels::count_f16_loss_strip(step.codec, codes, n_rows, n_cols, scales, group);
   }

@@ -41,7 +41,7 @@ class Converter final : public Job {
 
  private:
   Converter(const Inventory& inventory, const Plan& plan, Mode mode)
-      : inventory_(inventory), plan_(plan), mode_(mode), planner_(inventory, plan), outcomes_(plan.steps.size()) {}
+      : plan_(plan), mode_(mode), planner_(inventory, plan), outcomes_(plan.steps.size()) {}
 
   JobStep advance();
   void pop_op();
@@ -50,18 +50,20 @@ class Converter final : public Job {
   bool has_room(const Piece& piece) const;
   void run(const Op& op);
   void run_dequantize(const Op& op, const Step& step, const uint8_t* payload);
-  void run_strip(const Op& op, const Step& step, const uint8_t* codes, uint64_t rows, uint64_t cols, const float* scales,
-                 uint64_t group_cols, uint8_t* out);
+  void widen_tile(const Op& op, const Step& step);
+  const float* strip_scales(const Step& step, const Piece& piece, uint64_t row);
+  void run_strip(const Op& op, const Step& step, const uint8_t* codes, uint64_t rows, uint64_t cols,
+                 const float* scales, uint64_t group_cols, uint8_t* out);
   size_t out_bytes(const Piece& piece) const;
 
-  const Inventory& inventory_;
   const Plan& plan_;
   Mode mode_;
   ReadPlanner planner_;
   std::deque<Op> ops_;
   size_t looked_ = 0;  // ops at the front that hold no read to hand out
   Buffer slots_[kSlots];
-  Buffer scales_;  // one tile of scales as float32
+  Buffer scales_;      // one tile of scales as float32
+  Buffer row_scales_;  // of one row, where they must be gathered or combined
   Buffer out_;
   size_t out_used_ = 0;
   size_t header_done_ = 0;

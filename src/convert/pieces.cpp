@@ -17,7 +17,7 @@ std::optional<Piece> PieceCursor::next_of(const Step& step) {
   const Tensor& tensor = inventory_->tensors[step.tensor];
   if (tensor.bytes() == 0) return std::nullopt;
   if (step.action == Action::dequantize) {
-    if (row_ == step.grid.rows) return std::nullopt;
+    if (row_ == step.grid.rows || step.grid.cols == 0) return std::nullopt;
     return grid_piece(step);
   }
   if (offset_ == tensor.bytes()) return std::nullopt;
@@ -35,42 +35,69 @@ Piece PieceCursor::flat_piece(const Step& step) {
   return piece;
 }
 
+// The bits before element `index` of a payload, in bytes; pieces begin and end at whole bytes.
+static uint64_t payload_bytes(const Step& step, uint64_t index) {
+  return ceil_div(index * codec_info(step.codec).bits, 8);
+}
+
+static uint64_t scale_bytes_each(const Step& step) {
+  return step.scale == kNoTensor ? 0 : dtype_info(step.scale_dtype).bits / 8;
+}
+
+// Scale bytes that a run of rows or a part of a row needs.
+static uint64_t tile_bytes(const Step& step, const Piece& piece) {
+  const auto [begin, end] = step.grid.scale_span(piece.row_begin, piece.row_end, piece.col_begin, piece.col_end);
+  return (end - begin) * scale_bytes_each(step);
+}
+
 Piece PieceCursor::grid_piece(const Step& step) {
   const Tensor& tensor = inventory_->tensors[step.tensor];
   const Grid& grid = step.grid;
-  const uint64_t element_bytes = dtype_info(step.codec).bits / 8;
-  const uint64_t scale_bytes = step.scale == kNoTensor ? 0 : dtype_info(inventory_->tensors[step.scale].dtype).bits / 8;
-  const uint64_t window_elements = kWindowBytes / element_bytes;
-  const uint64_t tile_scales = scale_bytes == 0 ? UINT64_MAX : kScaleTileBytes / scale_bytes;
+  const uint64_t window_elements = kWindowBytes * 8 / std::max<uint32_t>(codec_info(step.codec).bits, 8);
 
   Piece piece;
   piece.step = step_;
   piece.row_begin = row_;
   piece.col_begin = col_;
-  if (grid.cols <= window_elements && grid.grid_cols <= tile_scales) {
-    // Whole rows. r rows touch at most ceil(r / group_rows) + 1 scale rows of each matrix they cross;
-    // stop where the tile would overflow.
-    uint64_t rows = std::min(grid.rows - row_, window_elements / grid.cols);
-    while (rows > 1 && (grid.scale_row(row_ + rows - 1) - grid.scale_row(row_) + 1) > tile_scales / grid.grid_cols) rows = ceil_div(rows, 2);
+  piece.col_end = grid.cols;
+  // As many whole rows as fit the window, halved until their scales fit the tile...
+  uint64_t rows =
+      col_ == 0 && grid.cols <= window_elements ? std::min(grid.rows - row_, window_elements / grid.cols) : 0;
+  for (; rows > 0; rows /= 2) {
     piece.row_end = row_ + rows;
-    piece.col_end = grid.cols;
-  } else {
-    // Part of one row, cut at a group's border where a group is shorter than the piece.
-    uint64_t cols = std::min(grid.cols - col_, window_elements);
-    if (grid.group_cols < window_elements) cols = std::min(cols, grid.group_cols * std::min(tile_scales, window_elements / grid.group_cols));
-    piece.row_end = row_ + 1;
-    piece.col_end = col_ + cols;
+    if (tile_bytes(step, piece) <= kScaleTileBytes) break;
   }
-  piece.begin = tensor.begin + (piece.row_begin * grid.cols + piece.col_begin) * element_bytes;
-  piece.end = tensor.begin + ((piece.row_end - 1) * grid.cols + piece.col_end) * element_bytes;
-  if (scale_bytes != 0) {
+  if (rows == 0) cut_row(step, piece, window_elements);  // ...or a part of one row
+  const uint64_t first = piece.row_begin * grid.cols + piece.col_begin;
+  const uint64_t end = (piece.row_end - 1) * grid.cols + piece.col_end;
+  piece.begin = tensor.begin + payload_bytes(step, first);
+  piece.end = tensor.begin + payload_bytes(step, end);
+  if (step.scale != kNoTensor) {
+    const auto span = grid.scale_span(piece.row_begin, piece.row_end, piece.col_begin, piece.col_end);
     const uint64_t scale_data = inventory_->tensors[step.scale].begin;
-    piece.scale_begin = scale_data + (grid.scale_row(piece.row_begin) * grid.grid_cols + piece.col_begin / grid.group_cols) * scale_bytes;
-    piece.scale_end = scale_data + (grid.scale_row(piece.row_end - 1) * grid.grid_cols + ceil_div(piece.col_end, grid.group_cols)) * scale_bytes;
+    piece.scale_begin = scale_data + span.first * scale_bytes_each(step);
+    piece.scale_end = scale_data + span.second * scale_bytes_each(step);
   }
   col_ = piece.col_end == grid.cols ? 0 : piece.col_end;
   row_ = col_ == 0 ? piece.row_end : piece.row_begin;
   return piece;
+}
+
+// A part of a row ends at a border of groups where groups are shorter than the window, of whole tiles
+// where scales are tiled.
+void PieceCursor::cut_row(const Step& step, Piece& piece, uint64_t window_elements) {
+  const Grid& grid = step.grid;
+  piece.row_end = piece.row_begin + 1;
+  const uint64_t unit = grid.group_cols * (grid.swizzled ? Grid::kTileCols : 1);
+  uint64_t cols = std::min(grid.cols - piece.col_begin, window_elements);
+  if (unit < window_elements) {
+    for (uint64_t units = window_elements / unit; units > 0; units /= 2) {
+      cols = std::min(grid.cols - piece.col_begin, units * unit);
+      piece.col_end = piece.col_begin + cols;
+      if (tile_bytes(step, piece) <= kScaleTileBytes) break;
+    }
+  }
+  piece.col_end = piece.col_begin + cols;
 }
 
 }  // namespace wb

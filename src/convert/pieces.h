@@ -17,7 +17,7 @@ inline constexpr uint64_t kScaleTileBytes = 256 * 1024;
 /// row. Byte ranges are absolute in the file of the tensor.
 struct Piece {
   uint32_t step = 0;
-  uint64_t begin = 0;        ///< payload bytes
+  uint64_t begin = 0;  ///< payload bytes
   uint64_t end = 0;
   uint64_t row_begin = 0;
   uint64_t row_end = 0;
@@ -37,11 +37,12 @@ class PieceCursor {
   std::optional<Piece> next_of(const Step& step);
   Piece flat_piece(const Step& step);
   Piece grid_piece(const Step& step);
+  static void cut_row(const Step& step, Piece& piece, uint64_t window_elements);
 
   const Inventory* inventory_;
   const Plan* plan_;
   uint32_t step_ = 0;
-  uint64_t row_ = 0;     // of a dequantization: the next row, and the next column within it
+  uint64_t row_ = 0;  // of a dequantization: the next row, and the next column within it
   uint64_t col_ = 0;
   uint64_t offset_ = 0;  // of a copy or cast: bytes already cut off
 };

@@ -35,7 +35,8 @@ std::optional<Window> RangeReader::next_read() {
     ++next_range_;
     for (; next_range_ < ranges_.size(); ++next_range_, ++pending.ranges) {
       const Range& next = ranges_[next_range_];
-      const bool near = next.source == first.source && next.begin >= pending.window.end && next.begin - pending.window.end <= kGapBytes;
+      const bool near = next.source == first.source && next.begin >= pending.window.end &&
+                        next.begin - pending.window.end <= kGapBytes;
       if (!near || next.end - pending.window.begin > kWindowBytes) break;
       pending.window.end = next.end;
     }

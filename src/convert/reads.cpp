@@ -88,7 +88,8 @@ ReadPlanner::Place ReadPlanner::place_small(const Tensor& tensor, uint64_t begin
   uint8_t oldest = 0;
   for (uint8_t slot = 0; slot < kSmallSlots; ++slot) {
     Held& held = held_[slot];
-    if (held.last_use != 0 && held.span.source == tensor.source && held.span.begin <= tensor.begin && tensor.end <= held.span.end) {
+    if (held.last_use != 0 && held.span.source == tensor.source && held.span.begin <= tensor.begin &&
+        tensor.end <= held.span.end) {
       held.last_use = clock_;
       return {slot, begin - held.span.begin};
     }
@@ -103,7 +104,8 @@ ReadPlanner::Place ReadPlanner::place_small(const Tensor& tensor, uint64_t begin
 // Pieces in the same row of blocks share a tile; it is read once for them.
 ReadPlanner::Place ReadPlanner::place_tile(const Tensor& scale, const Piece& piece, std::deque<Op>& ops) {
   Held& held = held_[kScaleSlot];
-  const bool there = held.last_use != 0 && held.span.source == scale.source && held.span.begin <= piece.scale_begin && piece.scale_end <= held.span.end;
+  const bool there = held.last_use != 0 && held.span.source == scale.source && held.span.begin <= piece.scale_begin &&
+                     piece.scale_end <= held.span.end;
   if (!there) {
     held = {{scale.source, piece.scale_begin, piece.scale_end}, ++clock_};
     read(ops, scale.source, piece.scale_begin, piece.scale_end, kScaleSlot);

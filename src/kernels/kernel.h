@@ -12,13 +12,14 @@
 #include <span>
 #include <string_view>
 
-#include "dtype/dtype.h"
+#include "dtype/codec.h"
 
 namespace wb::kernels {
 
 enum class Isa : uint8_t { scalar, simd128 };
 
-/// Dequantizes a strip: `rows` x `cols` one-byte codes, row-major without gaps. All rows share one
+/// Dequantizes a strip: `rows` x `cols` codes, row-major without gaps; codes of 4 bits fill their bytes,
+/// so that rows * cols codes take ceil(rows * cols / 2) bytes. All rows share one
 /// row of scales: element (r, c) is codes[r * cols + c] times scales[c / group_cols]. Writes
 /// rows * cols 16-bit values to `out`. No pointer need be aligned; in and out do not overlap.
 /// group_cols > 0; `scales` holds ceil(cols / group_cols) values; rows or cols may be 0.
@@ -29,11 +30,11 @@ using DequantizeStrip = void (*)(const uint8_t* codes, size_t rows, size_t cols,
 /// Casts n unscaled elements (F32, F16, BF16, F64) to the 16-bit target, rounding once.
 using CastRun = void (*)(const uint8_t* in, size_t n, uint8_t* out);
 
-/// One row of the table. Exactly one of the two functions is set: `strip` for one-byte payloads that
-/// take a scale, `cast` for floats that are only narrowed.
+/// One row of the table. Exactly one of the two functions is set: `strip` for payloads that take a scale,
+/// `cast` for floats that are only narrowed.
 struct Kernel {
   std::string_view name;  ///< to_from_source__shape__isa, e.g. "bf16_from_f8_e4m3__strip__simd128"
-  Dtype from;
+  Codec from;
   Dtype to;
   Isa isa;
   DequantizeStrip strip;
@@ -43,10 +44,11 @@ struct Kernel {
 /// Every kernel of this build, the scalar reference first. simd128 rows exist in wasm builds only.
 std::span<const Kernel> all_kernels();
 
-/// The fastest kernel of this build for a pair of dtypes, or null where the product has none.
-/// from: F8_E4M3, F8_E5M2, F8_E4M3FNUZ, F8_E5M2FNUZ (strip); F32, F16, BF16, F64 (cast, from != to).
-/// to: BF16 or F16.
-const Kernel* find_kernel(Dtype from, Dtype to);
+/// The fastest strip kernel of this build, or null where the product has none. to: BF16 or F16.
+const Kernel* find_strip(Codec from, Dtype to);
+
+/// The fastest cast of this build, or null. from: F32, F16, BF16, F64, from != to. to: BF16 or F16.
+const Kernel* find_cast(Dtype from, Dtype to);
 
 /// What a conversion to f16 would lose: values whose rounded magnitude is infinite although the
 /// product was finite, and non-zero values that round to zero.
@@ -60,17 +62,14 @@ struct F16Loss {
   }
 };
 
-/// Counts without writing; same arguments as DequantizeStrip, `from` an fp8 payload dtype. A code
+/// Counts without writing; same arguments as DequantizeStrip, `from` a codec that has strips. A code
 /// that is itself Inf or NaN is neither overflow nor underflow; a finite code times a finite scale
 /// that leaves float32's or f16's range is overflow.
-F16Loss count_f16_loss_strip(Dtype from, const uint8_t* codes, size_t rows, size_t cols, const float* scales,
+F16Loss count_f16_loss_strip(Codec from, const uint8_t* codes, size_t rows, size_t cols, const float* scales,
                              size_t group_cols);
 
 /// The same for the unscaled floats F32, BF16, F64.
 F16Loss count_f16_loss_cast(Dtype from, const uint8_t* in, size_t n);
-
-/// The largest finite magnitude that a payload dtype can hold: 448, 57344, 240, 57344.
-float max_finite(Dtype from);
 
 /// Widens n stored scales exactly to float32. dtype: F32, BF16, F16, F8_E8M0, U8 (an E8M0 exponent
 /// byte: 2^(x-127), 0 is 2^-127, 255 is NaN) or F8_E4M3. `out` holds n floats, any alignment of `in`.

@@ -94,6 +94,36 @@ F16Loss count_strip(const uint8_t* codes, size_t rows, size_t cols, const float*
   return loss;
 }
 
+/// Codecs without an order of codes: strips of one group each are dequantized to f16 and looked at.
+F16Loss count_products(Codec from, const uint8_t* codes, size_t rows, size_t cols, const float* scales,
+                       size_t group_cols) {
+  const Kernel* const kernel = find_strip(from, Dtype::F16);
+  const Kernel* const wide = find_strip(from, Dtype::BF16);
+  F16Loss loss;
+  if (!kernel || !wide) return loss;
+  // bf16 has float32's range: what is zero or infinite there is so without f16's doing.
+  constexpr size_t kChunk = 512;
+  uint8_t half[2 * kChunk];
+  uint8_t brain[2 * kChunk];
+  const size_t total = rows * cols;
+  for (size_t at = 0; at < total;) {
+    const size_t col = at % cols;
+    const size_t group = col / group_cols;
+    const size_t n = std::min({kChunk, cols - col, (group + 1) * group_cols - col});
+    const uint8_t* const first = codes + at * codec_info(from).bits / 8;
+    kernel->strip(first, 1, n, scales + group, n, half);
+    wide->strip(first, 1, n, scales + group, n, brain);
+    for (size_t i = 0; i < n; ++i) {
+      const uint16_t f16 = load_le<uint16_t>(half + 2 * i) & 0x7FFF;
+      const uint16_t bf16 = load_le<uint16_t>(brain + 2 * i) & 0x7FFF;
+      loss.overflow += f16 == 0x7C00 && bf16 < 0x7F80;
+      loss.underflow += f16 == 0 && bf16 != 0;
+    }
+    at += n;
+  }
+  return loss;
+}
+
 /// Bits first..last of a float format, inclusive.
 template <class Bits>
 constexpr LostRange<Bits> bits_between(Bits first, Bits last) {
@@ -102,14 +132,14 @@ constexpr LostRange<Bits> bits_between(Bits first, Bits last) {
 
 }  // namespace
 
-F16Loss count_f16_loss_strip(Dtype from, const uint8_t* codes, size_t rows, size_t cols, const float* scales,
+F16Loss count_f16_loss_strip(Codec from, const uint8_t* codes, size_t rows, size_t cols, const float* scales,
                              size_t group_cols) {
   switch (from) {
-    case Dtype::F8_E4M3: return count_strip<E4M3>(codes, rows, cols, scales, group_cols);
-    case Dtype::F8_E5M2: return count_strip<E5M2>(codes, rows, cols, scales, group_cols);
-    case Dtype::F8_E4M3FNUZ: return count_strip<E4M3Fnuz>(codes, rows, cols, scales, group_cols);
-    case Dtype::F8_E5M2FNUZ: return count_strip<E5M2Fnuz>(codes, rows, cols, scales, group_cols);
-    default: return {};
+    case Codec::F8_E4M3: return count_strip<E4M3>(codes, rows, cols, scales, group_cols);
+    case Codec::F8_E5M2: return count_strip<E5M2>(codes, rows, cols, scales, group_cols);
+    case Codec::F8_E4M3FNUZ: return count_strip<E4M3Fnuz>(codes, rows, cols, scales, group_cols);
+    case Codec::F8_E5M2FNUZ: return count_strip<E5M2Fnuz>(codes, rows, cols, scales, group_cols);
+    default: return count_products(from, codes, rows, cols, scales, group_cols);
   }
 }
 

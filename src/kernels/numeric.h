@@ -76,6 +76,32 @@ constexpr float f32_from_f8_e8m0(uint8_t code) {
   return bit_cast<float>(code == 0 ? 0x00400000u : static_cast<uint32_t>(code) << 23);
 }
 
+// ---- 4 bits -> f32 -------------------------------------------------------------------------------------
+
+/// Element i of a row of nibbles. LOW: [1111 0000] per byte; HIGH: [0000 1111].
+constexpr int nibble_low_first(const uint8_t* codes, size_t i) { return codes[i / 2] >> (i % 2 * 4) & 15; }
+constexpr int nibble_high_first(const uint8_t* codes, size_t i) { return codes[i / 2] >> (4 - i % 2 * 4) & 15; }
+
+/// E2M1, [s|e e|m], bias 1, no Inf, no NaN: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; code 8 is -0.
+constexpr float f32_from_e2m1(int code) {
+  constexpr float kMagnitudes[] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  const uint32_t sign = static_cast<uint32_t>(code & 8) << 28;
+  return bit_cast<float>(sign | bit_cast<uint32_t>(kMagnitudes[code & 7]));
+}
+
+/// bitsandbytes' NF4: quantiles of a normal distribution, by their float32 bits.
+constexpr float f32_bits(uint32_t bits) { return bit_cast<float>(bits); }
+inline constexpr float kNf4[16] = {
+    f32_bits(0xBF800000), f32_bits(0xBF3239B1), f32_bits(0xBF066B30), f32_bits(0xBECA32A0),
+    f32_bits(0xBE91A24D), f32_bits(0xBE3D353F), f32_bits(0xBDBA7871), f32_bits(0x00000000),
+    f32_bits(0x3DA2FAFF), f32_bits(0x3E24CAE3), f32_bits(0x3E7C04DD), f32_bits(0x3EAD033A),
+    f32_bits(0x3EE1A4B8), f32_bits(0x3F1007AB), f32_bits(0x3F3913B3), f32_bits(0x3F800000)};
+
+/// bitsandbytes' FP4, which is not E2M1: twelfths, 8..15 the negatives of 0..7.
+inline constexpr float kFp4Bnb[16] = {0.0f,         0.0052083333f, 0.6666667f,   1.0f,           0.33333334f, 0.5f,
+                                      0.16666667f,  0.25f,         -0.0f,        -0.0052083333f, -0.6666667f, -1.0f,
+                                      -0.33333334f, -0.5f,         -0.16666667f, -0.25f};
+
 // ---- 16 bits -> f32 -----------------------------------------------------------------------------------
 //
 //         15 14        7 6         0               15 14    10 9            0

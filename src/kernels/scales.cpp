@@ -1,4 +1,4 @@
-// Stored scales -> float32, and what a payload dtype can hold. Widening is exact for every dtype here.
+// Stored scales -> float32. Widening is exact for every dtype here.
 #include "kernels/kernel.h"
 #include "kernels/numeric.h"
 
@@ -18,16 +18,6 @@ bool widen_scales(Dtype dtype, const uint8_t* in, size_t n, float* out) {
     case Dtype::U8: widen_each<uint8_t>(in, n, out, f32_from_f8_e8m0); return true;
     case Dtype::F8_E4M3: widen_each<uint8_t>(in, n, out, f32_from_f8_e4m3); return true;
     default: return false;
-  }
-}
-
-float max_finite(Dtype from) {
-  switch (from) {
-    case Dtype::F8_E4M3: return f32_from_f8_e4m3(E4M3::kMaxCode);
-    case Dtype::F8_E5M2: return f32_from_f8_e5m2(E5M2::kMaxCode);
-    case Dtype::F8_E4M3FNUZ: return f32_from_f8_e4m3fnuz(E4M3Fnuz::kMaxCode);
-    case Dtype::F8_E5M2FNUZ: return f32_from_f8_e5m2fnuz(E5M2Fnuz::kMaxCode);
-    default: return 0;  // not an fp8 payload
   }
 }
 

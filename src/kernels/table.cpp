@@ -6,7 +6,7 @@ namespace wb::kernels {
 // Declare every row's function...
 #define WB_PARAMS_strip const uint8_t*, size_t, size_t, const float*, size_t, uint8_t*
 #define WB_PARAMS_cast const uint8_t*, size_t, uint8_t*
-#define WB_KERNEL(isa, shape, to, from, to_dtype, from_dtype) \
+#define WB_KERNEL(isa, shape, to, from, to_dtype, from_codec) \
   namespace isa {                                             \
   void shape##_##to##_from_##from(WB_PARAMS_##shape);         \
   }
@@ -16,8 +16,8 @@ namespace wb::kernels {
 // ...then list them.
 #define WB_SLOTS_strip(function) function, nullptr
 #define WB_SLOTS_cast(function) nullptr, function
-#define WB_KERNEL(isa, shape, to, from, to_dtype, from_dtype)                              \
-  {#to "_from_" #from "__" #shape "__" #isa, Dtype::from_dtype, Dtype::to_dtype, Isa::isa, \
+#define WB_KERNEL(isa, shape, to, from, to_dtype, from_codec)                              \
+  {#to "_from_" #from "__" #shape "__" #isa, Codec::from_codec, Dtype::to_dtype, Isa::isa, \
    WB_SLOTS_##shape((isa::shape##_##to##_from_##from))},
 static constexpr Kernel kKernels[] = {
 #include "kernels/kernels.inc"
@@ -31,10 +31,18 @@ static constexpr Kernel kKernels[] = {
 
 std::span<const Kernel> all_kernels() { return kKernels; }
 
-const Kernel* find_kernel(Dtype from, Dtype to) {
+const Kernel* find_strip(Codec from, Dtype to) {
   const Kernel* found = nullptr;
   for (const Kernel& kernel : kKernels) {
-    if (kernel.from == from && kernel.to == to) found = &kernel;  // the last is the fastest
+    if (kernel.strip && kernel.from == from && kernel.to == to) found = &kernel;  // the last is the fastest
+  }
+  return found;
+}
+
+const Kernel* find_cast(Dtype from, Dtype to) {
+  const Kernel* found = nullptr;
+  for (const Kernel& kernel : kKernels) {
+    if (kernel.cast && kernel.from == codec_of(from) && kernel.to == to) found = &kernel;
   }
   return found;
 }

@@ -7,7 +7,8 @@ namespace {
 
 bool offered(Errc code, std::string_view choice) {
   const auto all = choices();
-  return std::any_of(all.begin(), all.end(), [&](const Choice& row) { return row.code == code && row.choice == choice; });
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Choice& row) { return row.code == code && row.choice == choice; });
 }
 
 }  // namespace
@@ -42,14 +43,15 @@ Status Answers::check() const {
   for (const Entry& entry : entries_) {
     if (entry.used > 0) continue;
     const std::string& subject = entry.assumption.subject;
-    if (!entry.misfit) return fail(Errc::unknown_assumption, subject, "nothing about `" + subject + "` is undecided in this input");
+    if (!entry.misfit)
+      return fail(Errc::unknown_assumption, subject, "nothing about `" + subject + "` is undecided in this input");
     std::string offers;
     for (const Choice& row : choices()) {
       if (row.code == *entry.misfit) offers += (offers.empty() ? "" : ", ") + std::string(row.choice);
     }
     return fail(Errc::invalid_option, subject,
-                "`" + entry.assumption.choice + "` is no answer to " + std::string(errc_name(*entry.misfit)) + "; offered: " +
-                    (offers.empty() ? "none, the input cannot be decided" : offers));
+                "`" + entry.assumption.choice + "` is no answer to " + std::string(errc_name(*entry.misfit)) +
+                    "; offered: " + (offers.empty() ? "none, the input cannot be decided" : offers));
   }
   return {};
 }

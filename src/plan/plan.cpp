@@ -12,24 +12,33 @@ namespace {
 // Keys of __metadata__ that describe a quantization which the output no longer has.
 constexpr std::string_view kStaleMetadata[] = {"_quantization_metadata", "quantization_config"};
 
-bool castable(Dtype from, Dtype to) { return from != to && (from == Dtype::F32 || from == Dtype::F64 || from == Dtype::F16 || from == Dtype::BF16); }
+bool castable(Dtype from, Dtype to) {
+  return from != to && (from == Dtype::F32 || from == Dtype::F64 || from == Dtype::F16 || from == Dtype::BF16);
+}
 
 class Planner {
  public:
-  Planner(const Inventory& inventory, const Pairing& pairing, const F16Losses& losses, const PlanOptions& options)
-      : inventory_(inventory), pairing_(pairing), losses_(losses), options_(options), answers_(options.assumptions) {}
+  Planner(const Inventory& inventory, const Pairing& pairing, const SmallValues& values, const F16Losses& losses,
+          const PlanOptions& options)
+      : inventory_(inventory),
+        pairing_(pairing),
+        values_(values),
+        losses_(losses),
+        options_(options),
+        answers_(options.assumptions) {}
 
   Result<Plan> make() {
     plan_.to = options_.to;
     plan_.cast_others = options_.cast_others;
     drop_.assign(inventory_.tensors.size(), 0);
-    WB_CHECK(refuse_if_any());                                     // 1. nothing is written beside a refusal
-    for (const Pair& pair : pairing_.pairs) WB_CHECK(plan_pair(pair));  // 2. quantized weights, with the answers to their questions
+    WB_CHECK(refuse_if_any());  // 1. nothing is written beside a refusal
+    for (const Pair& pair : pairing_.pairs)
+      WB_CHECK(plan_pair(pair));  // 2. quantized weights, with the answers to their questions
     for (uint32_t i = 0; i < inventory_.tensors.size(); ++i) plan_other(i);  // 3. everything else
     WB_CHECK(answers_.check());
     plan_.assumed = answers_.applied();
     if (!plan_.questions.empty()) return std::move(plan_);
-    WB_CHECK(lay_out());                                           // 4. order, offsets, header
+    WB_CHECK(lay_out());  // 4. order, offsets, header
     return std::move(plan_);
   }
 
@@ -54,11 +63,15 @@ class Planner {
   }
 
   // The answer to a question, or nothing and the question stays open.
-  std::optional<std::string> ask(const Error& issue, const Pair& pair) { return ask(issue.code, pair_name(inventory_, pair), pair.scheme, issue.message); }
-  std::optional<std::string> ask(Errc code, const std::string& tensor, std::string_view scheme_id, const std::string& message) {
+  std::optional<std::string> ask(const Error& issue, const Pair& pair) {
+    return ask(issue.code, pair_name(inventory_, pair), pair.scheme, issue.message);
+  }
+  std::optional<std::string> ask(Errc code, const std::string& tensor, std::string_view scheme_id,
+                                 const std::string& message) {
     auto answer = answers_.answer(code, tensor, scheme_id);
     if (answer) return answer;
-    auto at = std::find_if(plan_.questions.begin(), plan_.questions.end(), [code](const OpenQuestion& q) { return q.code == code; });
+    auto at = std::find_if(plan_.questions.begin(), plan_.questions.end(),
+                           [code](const OpenQuestion& q) { return q.code == code; });
     if (at == plan_.questions.end()) at = plan_.questions.insert(at, OpenQuestion{code, {}, message});
     at->tensors.push_back(tensor);
     return std::nullopt;
@@ -67,16 +80,17 @@ class Planner {
   Status plan_pair(const Pair& pair) {
     bool keep = false;
     bool multiply = false;
-    Dtype codec = pair.codec;
+    Pair decided = pair;  // as the answers make it
     for (const Error& issue : pair.issues) {
       if (issue_kind(issue.code) != IssueKind::question) continue;
       const std::string choice = ask(issue, pair).value_or("");
       keep = keep || choice == "keep";
       multiply = multiply || choice == "multiply";
       if (choice == "columns" && pair.granularity != Granularity::per_column) {
-        return fail(Errc::invalid_option, pair_name(inventory_, pair), "`columns` is no reading of this scale: " + issue.message);
+        return fail(Errc::invalid_option, pair_name(inventory_, pair),
+                    "`columns` is no reading of this scale: " + issue.message);
       }
-      if (choice == "e5m2") codec = Dtype::F8_E5M2;
+      apply_choice(choice, decided);
     }
     for (const uint32_t scale : pair.scales) drop_[scale] = !keep;
     if (pair.weight == kNoTensor) return {};
@@ -89,19 +103,15 @@ class Planner {
       drop_[pair.weight] = 0;
       return {};
     }
-    dequantize(pair, codec);
+    dequantize(pair, decided);
     return {};
   }
 
-  void dequantize(const Pair& pair, Dtype codec) {
-    Step step;
-    step.tensor = pair.weight;
-    step.scale = pair.scales.empty() ? kNoTensor : pair.scales[0];
-    step.action = Action::dequantize;
-    step.dtype = target(pair.weight, pair.scheme);
-    step.codec = codec;
-    step.grid = pair.grid;
-    if (step.scale == kNoTensor) step.grid = unscaled_grid(inventory_.tensors[pair.weight]);
+  void dequantize(const Pair& pair, const Pair& decided) {
+    Step step = dequantizing_step(inventory_, values_, decided, target(pair.weight, pair.scheme));
+    // The names belong to the pairing, which outlives the plan; `decided` does not.
+    step.name = pair.output_name.empty() ? &inventory_.tensors[pair.weight].name : &pair.output_name;
+    step.shape = &pair.shape;
     add(step);
     ++plan_.dequantized;
   }
@@ -113,12 +123,14 @@ class Planner {
     if (loss == losses_.end() || loss->second.overflow == 0) return Dtype::F16;
     const std::string& name = inventory_.tensors[tensor].name;
     const auto choice = ask(Errc::f16_overflow, name, scheme_id,
-                            "`" + name + "`: " + std::to_string(loss->second.overflow) + " values are beyond 65504 and would become infinite in fp16");
+                            "`" + name + "`: " + std::to_string(loss->second.overflow) +
+                                " values are beyond 65504 and would become infinite in fp16");
     return choice && *choice == "bf16" ? Dtype::BF16 : Dtype::F16;
   }
 
   void plan_other(uint32_t index) {
-    if (pairing_.roles[index] == Role::marker || pairing_.roles[index] == Role::activation_scale || pairing_.roles[index] == Role::kv_scale) {
+    if (pairing_.roles[index] == Role::marker || pairing_.roles[index] == Role::activation_scale ||
+        pairing_.roles[index] == Role::kv_scale) {
       drop_[index] = 1;
     }
     if (drop_[index]) {
@@ -132,7 +144,7 @@ class Planner {
     Step step;
     step.tensor = index;
     step.action = Action::cast;
-    step.codec = tensor.dtype;
+    step.codec = codec_of(tensor.dtype);
     step.dtype = target(index, "");
     if (step.dtype == tensor.dtype) return copy(index);  // bf16 that overflows f16 stays what it is
     add(step);
@@ -142,32 +154,36 @@ class Planner {
   void copy(uint32_t index) {
     Step step;
     step.tensor = index;
-    step.dtype = step.codec = inventory_.tensors[index].dtype;
+    step.dtype = inventory_.tensors[index].dtype;
+    step.codec = codec_of(step.dtype);
     add(step);
     ++plan_.copied;
   }
 
   void add(Step& step) {
     const Tensor& tensor = inventory_.tensors[step.tensor];
-    step.out_bytes = step.action == Action::copy ? tensor.bytes() : tensor.elements * 2;  // 2: a bounded element count cannot overflow
-    if (step.action != Action::copy) step.kernel = kernels::find_kernel(step.codec, step.dtype);
+    if (!step.name) step.name = &tensor.name;
+    if (!step.shape) step.shape = &tensor.shape;
+    // 2 bytes an element cannot overflow: no element count that fits a file does.
+    const uint64_t elements = step.action == Action::dequantize ? step.grid.rows * step.grid.cols : tensor.elements;
+    step.out_bytes = step.action == Action::copy ? tensor.bytes() : elements * 2;
+    if (step.action == Action::cast) step.kernel = kernels::find_cast(tensor.dtype, step.dtype);
     plan_.read_bytes += tensor.bytes() + (step.scale == kNoTensor ? 0 : inventory_.tensors[step.scale].bytes());
-    plan_.steps.push_back(step);
+    plan_.steps.push_back(std::move(step));
   }
 
   Status lay_out() {
-    std::sort(plan_.steps.begin(), plan_.steps.end(), [this](const Step& a, const Step& b) {
-      return written_before(a.dtype, inventory_.tensors[a.tensor].name, b.dtype, inventory_.tensors[b.tensor].name);
-    });
+    std::sort(plan_.steps.begin(), plan_.steps.end(),
+              [](const Step& a, const Step& b) { return written_before(a.dtype, *a.name, b.dtype, *b.name); });
+    WB_CHECK(refuse_taken_names());
     std::vector<TensorEntry> entries;
     entries.reserve(plan_.steps.size());
     uint64_t offset = 0;
     for (const Step& step : plan_.steps) {
-      const Tensor& tensor = inventory_.tensors[step.tensor];
       TensorEntry entry;
-      entry.name = tensor.name;
+      entry.name = *step.name;
       entry.dtype = step.dtype;
-      entry.shape = tensor.shape;
+      entry.shape = *step.shape;
       entry.begin = offset;
       offset += step.out_bytes;
       entry.end = offset;
@@ -175,6 +191,18 @@ class Planner {
     }
     WB_TRY(plan_.header, write_header(entries, output_metadata()));
     plan_.output_bytes = plan_.header.size() + offset;
+    return {};
+  }
+
+  // A packed weight gets its plain name, which some other tensor may already have.
+  Status refuse_taken_names() const {
+    for (const Step& step : plan_.steps) {
+      const Tensor* other = step.name == &inventory_.tensors[step.tensor].name ? nullptr : inventory_.find(*step.name);
+      if (!other) continue;
+      return fail(Errc::output_name_taken, *step.name,
+                  "`" + inventory_.tensors[step.tensor].name + "` would be written as `" + *step.name +
+                      "`, which is another tensor of the input");
+    }
     return {};
   }
 
@@ -198,6 +226,7 @@ class Planner {
 
   const Inventory& inventory_;
   const Pairing& pairing_;
+  const SmallValues& values_;
   const F16Losses& losses_;
   const PlanOptions& options_;
   Answers answers_;
@@ -214,8 +243,36 @@ Grid unscaled_grid(const Tensor& tensor) {
   return grid;
 }
 
-Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const F16Losses& losses, const PlanOptions& options) {
-  return Planner(inventory, pairing, losses, options).make();
+void apply_choice(std::string_view choice, Pair& pair) {
+  if (choice == "e5m2") pair.codec = Codec::F8_E5M2;
+  if (choice == "high") pair.codec = Codec::F4_HIGH;
+  if (choice == "low") pair.codec = Codec::F4;
+  if (choice == "swizzled") pair.grid.swizzled = true;
+  if (choice == "linear") pair.grid.swizzled = false;
+}
+
+Step dequantizing_step(const Inventory& inventory, const SmallValues& values, const Pair& pair, Dtype to) {
+  Step step;
+  step.tensor = pair.weight;
+  step.action = Action::dequantize;
+  step.dtype = to;
+  step.codec = pair.codec;
+  step.kernel = kernels::find_strip(pair.codec, to);
+  if (pair.scales.empty()) {
+    step.grid = unscaled_grid(inventory.tensors[pair.weight]);
+    return step;
+  }
+  step.scale = pair.scales[0];
+  step.scale_dtype = pair.scale_dtype;
+  step.grid = pair.grid;
+  if (pair.global_scale != kNoTensor) step.globals = *values.global_scale(pair.global_scale);
+  step.divide_global = pair.divide_global;
+  return step;
+}
+
+Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const SmallValues& values,
+                       const F16Losses& losses, const PlanOptions& options) {
+  return Planner(inventory, pairing, values, losses, options).make();
 }
 
 }  // namespace wb

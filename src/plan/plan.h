@@ -38,9 +38,14 @@ struct Step {
   uint32_t tensor = kNoTensor;  ///< payload, index into the inventory
   uint32_t scale = kNoTensor;   ///< its scale, or kNoTensor for a scale of 1
   Action action = Action::copy;
-  Dtype dtype = Dtype::U8;      ///< in the output
-  Dtype codec = Dtype::U8;      ///< how the payload is read
-  Grid grid;                    ///< of a dequantization
+  Dtype dtype = Dtype::U8;         ///< in the output
+  Codec codec = Codec::U8;         ///< how the payload is read
+  Dtype scale_dtype = Dtype::F32;  ///< how the scale is read
+  Grid grid;                       ///< of a dequantization
+  std::vector<float> globals;      ///< second-level scales: none, one, or one per matrix of a stack
+  bool divide_global = false;
+  const std::string* name = nullptr;  ///< in the output; belongs to the inventory or the pairing
+  const Shape* shape = nullptr;
   const kernels::Kernel* kernel = nullptr;
   uint64_t out_bytes = 0;
 };
@@ -56,13 +61,13 @@ struct Plan {
   bool cast_others = false;
   std::vector<OpenQuestion> questions;  ///< not empty: nothing below is meant to be run
   std::vector<Step> steps;
-  std::string header;                   ///< 8 length bytes and the padded text
-  uint64_t output_bytes = 0;            ///< header and data
-  uint64_t read_bytes = 0;              ///< payloads and scales, each once
+  std::string header;         ///< 8 length bytes and the padded text
+  uint64_t output_bytes = 0;  ///< header and data
+  uint64_t read_bytes = 0;    ///< payloads and scales, each once
   uint64_t dequantized = 0;
   uint64_t cast = 0;
   uint64_t copied = 0;
-  std::vector<uint32_t> dropped;        ///< tensors that are left out
+  std::vector<uint32_t> dropped;  ///< tensors that are left out
   std::vector<AppliedAssumption> assumed;
   std::vector<std::string> notes;
 };
@@ -73,8 +78,16 @@ using F16Losses = std::unordered_map<uint32_t, kernels::F16Loss>;
 /// The grid of a weight without a scale: one group, all of it.
 Grid unscaled_grid(const Tensor& tensor);
 
+/// The plan refers to the inventory and the pairing, which must outlive it.
 /// Errc: the first refusal among the pairs (scheme_unsupported, scale_shape_mismatch, ...),
 /// unknown_assumption, invalid_option, header_too_large.
-Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const F16Losses& losses, const PlanOptions& options);
+Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const SmallValues& values,
+                       const F16Losses& losses, const PlanOptions& options);
+
+/// Makes a pair what a choice says about how its payload is read; other choices change nothing.
+void apply_choice(std::string_view choice, Pair& pair);
+
+/// The step that dequantizes a pair to `to`; `pair` must not be refused.
+Step dequantizing_step(const Inventory& inventory, const SmallValues& values, const Pair& pair, Dtype to);
 
 }  // namespace wb

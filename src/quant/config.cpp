@@ -46,7 +46,8 @@ std::string read_quantization(const Json& quant, QuantConfig& config) {
   config.expert_dtype = text_of(quant, "expert_dtype");
   std::string says = "quant_method " + config.method;
   if (!config.format.empty()) says += ", format " + config.format;
-  if (config.block) says += ", blocks of " + std::to_string((*config.block)[0]) + " x " + std::to_string((*config.block)[1]);
+  if (config.block)
+    says += ", blocks of " + std::to_string((*config.block)[0]) + " x " + std::to_string((*config.block)[1]);
   return says;
 }
 
@@ -60,7 +61,8 @@ Status read_side_file(const std::string& name, ByteView text, QuantConfig& confi
   for (const Json* owner : {&json, json.contains("text_config") ? &json["text_config"] : nullptr}) {
     if (!owner || !owner->is_object()) continue;
     const auto tie = owner->find("tie_word_embeddings");
-    if (tie != owner->end() && tie->is_boolean() && !config.tie_word_embeddings) config.tie_word_embeddings = tie->get<bool>();
+    if (tie != owner->end() && tie->is_boolean() && !config.tie_word_embeddings)
+      config.tie_word_embeddings = tie->get<bool>();
     if (config.expert_dtype.empty()) config.expert_dtype = text_of(*owner, "expert_dtype");
   }
   config.files.emplace_back(name, std::move(says));

@@ -30,10 +30,12 @@ class Matcher {
 
   GridMatch match() {
     // One reading per line, the order is the rule.
-    if (one_element() || fused_parts() || per_expert() || per_row() || per_column() || groups() || blocks()) return std::move(result_);
+    if (one_element() || fused_parts() || per_expert() || per_row() || per_column() || groups() || blocks())
+      return std::move(result_);
     if (!result_.problem) {
       result_.problem = Error{Errc::scale_shape_mismatch, name_,
-                              "the scale " + shape_text(scale_) + " fits `" + name_ + "` " + shape_text(weight_) + " in no way: tried " + tried_};
+                              "the scale " + shape_text(scale_) + " fits `" + name_ + "` " + shape_text(weight_) +
+                                  " in no way: tried " + tried_};
     }
     return std::move(result_);
   }
@@ -52,13 +54,16 @@ class Matcher {
     grid.grid_cols = ceil_div(m_.cols, grid.group_cols);
     result_.granularity = granularity;
     if (hints_.block && granularity != Granularity::block && granularity != Granularity::per_tensor) {
-      note(Errc::config_disagrees, "the config says blocks of " + block_text(*hints_.block) + ", the scale " + shape_text(scale_) + " is " +
-                                       std::string(granularity_name(granularity)) + "; the tensor wins");
+      note(Errc::config_disagrees, "the config says blocks of " + block_text(*hints_.block) + ", the scale " +
+                                       shape_text(scale_) + " is " + std::string(granularity_name(granularity)) +
+                                       "; the tensor wins");
     }
     return true;
   }
 
-  void note(Errc code, std::string message) { result_.notes.push_back({code, name_, "`" + name_ + "`: " + std::move(message)}); }
+  void note(Errc code, std::string message) {
+    result_.notes.push_back({code, name_, "`" + name_ + "`: " + std::move(message)});
+  }
 
   static std::string block_text(const std::array<uint64_t, 2>& block) {
     return std::to_string(block[0]) + " x " + std::to_string(block[1]);
@@ -77,16 +82,17 @@ class Matcher {
     const uint64_t parts = hints_.parts;
     if (parts < 2 || m_.batches != 1 || m_.rows == parts || !(is({parts}) || is({parts, 1}))) return false;
     // Two rows of blocks look the same as two parts; a stated block size decides (they may end elsewhere).
-    if (hints_.block && is({ceil_div(m_.rows, (*hints_.block)[0]), ceil_div(m_.cols, (*hints_.block)[1])})) return false;
+    if (hints_.block && is({ceil_div(m_.rows, (*hints_.block)[0]), ceil_div(m_.cols, (*hints_.block)[1])}))
+      return false;
     if (m_.rows % parts != 0) {
       result_.problem = Error{Errc::scale_shape_ambiguous, name_,
-                              "`" + name_ + "` " + shape_text(weight_) + " has a scale of shape " + shape_text(scale_) + ": " +
-                                  std::to_string(parts) + " fused parts, but " + std::to_string(m_.rows) +
+                              "`" + name_ + "` " + shape_text(weight_) + " has a scale of shape " + shape_text(scale_) +
+                                  ": " + std::to_string(parts) + " fused parts, but " + std::to_string(m_.rows) +
                                   " rows cannot be parted equally, and the file does not say where they end"};
       return false;
     }
-    note(Errc::fused_parts, "its name and its scale " + shape_text(scale_) + " say " + std::to_string(parts) + " fused parts of " +
-                                std::to_string(m_.rows / parts) + " rows");
+    note(Errc::fused_parts, "its name and its scale " + shape_text(scale_) + " say " + std::to_string(parts) +
+                                " fused parts of " + std::to_string(m_.rows / parts) + " rows");
     return accept(Granularity::per_part, m_.rows, m_.rows / parts, m_.cols);
   }
 
@@ -112,8 +118,9 @@ class Matcher {
     if (!flat && !stacked) return false;
     if (flat && hints_.block && transposed_block_fits()) {
       result_.problem = Error{Errc::scale_shape_ambiguous, name_,
-                              "`" + name_ + "` " + shape_text(weight_) + " has a scale of shape " + shape_text(scale_) + ": blocks of " +
-                                  block_text(*hints_.block) + " fit only if the scale is transposed; read as one scale a column it fits too"};
+                              "`" + name_ + "` " + shape_text(weight_) + " has a scale of shape " + shape_text(scale_) +
+                                  ": blocks of " + block_text(*hints_.block) +
+                                  " fit only if the scale is transposed; read as one scale a column it fits too"};
       // The reading stays in place for a user who decides on columns.
       accept(Granularity::per_column, m_.rows, m_.rows, 1);
       return true;
@@ -129,7 +136,8 @@ class Matcher {
 
   // musubi-tuner writes [N, K / size, 1].
   bool groups() {
-    if (result_.problem || weight_.size() != 2 || scale_.size() != 3 || scale_[0] != m_.rows || scale_[2] != 1) return false;
+    if (result_.problem || weight_.size() != 2 || scale_.size() != 3 || scale_[0] != m_.rows || scale_[2] != 1)
+      return false;
     const uint64_t per_row = scale_[1];
     return per_row > 0 && m_.cols % per_row == 0 && accept(Granularity::group, m_.rows, 1, m_.cols / per_row);
   }
@@ -137,13 +145,16 @@ class Matcher {
   bool blocks() {
     if (result_.problem) return false;
     Shape grid = scale_;
-    if (weight_.size() == 2 && grid.size() == 4 && grid[1] == 1 && grid[3] == 1) grid = {grid[0], grid[2]};  // ModelOpt, case D05
-    if (weight_.size() < 2 || weight_.size() > 3 || grid.size() != weight_.size()) return tried("no block grid: the ranks differ");
+    if (weight_.size() == 2 && grid.size() == 4 && grid[1] == 1 && grid[3] == 1)
+      grid = {grid[0], grid[2]};  // ModelOpt, case D05
+    if (weight_.size() < 2 || weight_.size() > 3 || grid.size() != weight_.size())
+      return tried("no block grid: the ranks differ");
     if (weight_.size() == 3) {
       if (grid[0] != m_.batches) return tried("no block grid: " + std::to_string(m_.batches) + " matrices");
       grid.erase(grid.begin());
     }
-    if (hints_.block && block_fits(grid, *hints_.block)) return accept(Granularity::block, m_.rows, (*hints_.block)[0], (*hints_.block)[1]);
+    if (hints_.block && block_fits(grid, *hints_.block))
+      return accept(Granularity::block, m_.rows, (*hints_.block)[0], (*hints_.block)[1]);
     // The customary sizes: squares first, then groups along a row.
     for (const uint64_t size : {128, 64, 32, 256, 16}) {
       if (block_fits(grid, {size, size})) return accept_assumed(size, size);
@@ -163,9 +174,11 @@ class Matcher {
   bool accept_assumed(uint64_t rows, uint64_t cols) {
     const std::string size = block_text({rows, cols});
     if (hints_.block) {
-      note(Errc::config_disagrees, "the config says blocks of " + block_text(*hints_.block) + ", which do not fit; blocks of " + size + " do");
+      note(Errc::config_disagrees,
+           "the config says blocks of " + block_text(*hints_.block) + ", which do not fit; blocks of " + size + " do");
     } else {
-      note(Errc::assumed_block_size, "no config states the block size; " + size + " is the only customary one that gives " + shape_text(scale_));
+      note(Errc::assumed_block_size,
+           "no config states the block size; " + size + " is the only customary one that gives " + shape_text(scale_));
     }
     return accept(rows == 1 ? Granularity::group : Granularity::block, m_.rows, rows, cols);
   }
@@ -185,6 +198,29 @@ class Matcher {
 };
 
 }  // namespace
+
+uint64_t Grid::scale_index(uint64_t row, uint64_t group) const {
+  if (!swizzled) return scale_row(row) * grid_cols + group;
+  const uint64_t in_tile = row % batch_rows % kTileRows;
+  const uint64_t tile = tile_row(row) * tile_cols() + group / kTileCols;
+  return tile * kTile + in_tile % 32 * 16 + in_tile / 32 * 4 + group % kTileCols;
+}
+
+std::pair<uint64_t, uint64_t> Grid::scale_span(uint64_t row_begin, uint64_t row_end, uint64_t col_begin,
+                                               uint64_t col_end) const {
+  const uint64_t first_group = col_begin / group_cols;
+  const uint64_t end_group = ceil_div(col_end, group_cols);
+  if (!swizzled)
+    return {scale_row(row_begin) * grid_cols + first_group, scale_row(row_end - 1) * grid_cols + end_group};
+  const uint64_t first_tile = tile_row(row_begin) * tile_cols() + first_group / kTileCols;
+  const uint64_t end_tile = tile_row(row_end - 1) * tile_cols() + ceil_div(end_group, kTileCols);
+  return {first_tile * kTile, end_tile * kTile};
+}
+
+uint64_t Grid::stored_scales() const {
+  const uint64_t batches = batch_rows == 0 ? 0 : rows / batch_rows;
+  return swizzled ? batches * tile_rows() * tile_cols() * kTile : batches * grid_rows * grid_cols;
+}
 
 std::string_view granularity_name(Granularity granularity) {
   switch (granularity) {

@@ -23,10 +23,16 @@ constexpr Question kQuestions[] = {
     {Errc::scale_infinite, "Infinite scales would turn their weights into infinities."},
     {Errc::scale_nan, "Scales that are not a number would turn their weights into NaN."},
     {Errc::layout_undecided, "The bytes may be read in more than one way, and the file does not say which."},
+    {Errc::packed_undecided, "The bytes may be integers or pairs of 4-bit floats, and no config says which."},
+    {Errc::nibble_order_undecided, "The file does not say which nibble of a byte comes first."},
+    {Errc::scale_order_undecided,
+     "The file does not say whether its block scales stand row by row or in 128 x 4 tiles."},
     {Errc::f16_overflow, "Values beyond 65504 do not fit fp16."},
 };
 
-constexpr Errc kRefusals[] = {Errc::scheme_unsupported, Errc::scale_shape_mismatch, Errc::scale_dtype_unknown, Errc::scale_conflict};
+constexpr Errc kRefusals[] = {Errc::scheme_unsupported, Errc::scale_shape_mismatch, Errc::scale_dtype_unknown,
+                              Errc::scale_conflict,     Errc::global_scale_missing, Errc::payload_shape_mismatch,
+                              Errc::output_name_taken};
 
 constexpr Choice kChoices[] = {
     {Errc::scale_missing, "raw", "use the codes as they are, as if the scale were 1"},
@@ -43,6 +49,12 @@ constexpr Choice kChoices[] = {
     {Errc::layout_undecided, "e4m3", "read the bytes as F8_E4M3 codes"},
     {Errc::layout_undecided, "e5m2", "read the bytes as F8_E5M2 codes"},
     {Errc::layout_undecided, "keep", "copy the bytes and their scale unchanged"},
+    {Errc::packed_undecided, "fp4", "pairs of E2M1 codes with a scale by 32 (DeepSeek V4, Quark, ModelOpt)"},
+    {Errc::packed_undecided, "keep", "copy the bytes and their scale unchanged"},
+    {Errc::nibble_order_undecided, "low", "the low nibble is the even column (ModelOpt, compressed-tensors, OCP)"},
+    {Errc::nibble_order_undecided, "high", "the high nibble is the even column (ComfyUI)"},
+    {Errc::scale_order_undecided, "linear", "one row of scales per row of the weight (ModelOpt, compressed-tensors)"},
+    {Errc::scale_order_undecided, "swizzled", "tiles of 128 rows x 4 scales (ComfyUI, cuBLAS)"},
     {Errc::f16_overflow, "bf16", "write these tensors as bf16"},
     {Errc::f16_overflow, "inf", "write infinities"},
 };
@@ -53,13 +65,15 @@ IssueKind issue_kind(Errc code) {
   if (std::any_of(std::begin(kQuestions), std::end(kQuestions), [code](const Question& q) { return q.code == code; })) {
     return IssueKind::question;
   }
-  return std::find(std::begin(kRefusals), std::end(kRefusals), code) != std::end(kRefusals) ? IssueKind::refusal : IssueKind::note;
+  return std::find(std::begin(kRefusals), std::end(kRefusals), code) != std::end(kRefusals) ? IssueKind::refusal
+                                                                                            : IssueKind::note;
 }
 
 std::span<const Choice> choices() { return kChoices; }
 
 std::string_view question_text(Errc code) {
-  const auto at = std::find_if(std::begin(kQuestions), std::end(kQuestions), [code](const Question& q) { return q.code == code; });
+  const auto at =
+      std::find_if(std::begin(kQuestions), std::end(kQuestions), [code](const Question& q) { return q.code == code; });
   return at == std::end(kQuestions) ? std::string_view() : at->text;
 }
 
@@ -73,6 +87,12 @@ PairState Pair::state() const {
   return worst;
 }
 
+uint64_t Pair::parameters(const Inventory& inventory) const {
+  if (weight == kNoTensor) return 0;
+  if (grid.rows != 0 && !scales.empty()) return grid.rows * grid.cols;
+  return inventory.tensors[weight].elements * per_element;
+}
+
 bool Pair::has(Errc code) const {
   return std::any_of(issues.begin(), issues.end(), [code](const Error& issue) { return issue.code == code; });
 }
@@ -84,18 +104,36 @@ const std::string& pair_name(const Inventory& inventory, const Pair& pair) {
 namespace {
 
 void renew(Pair& pair, Errc code, uint64_t count, const std::string& where, const std::string& message) {
-  pair.issues.erase(std::remove_if(pair.issues.begin(), pair.issues.end(), [code](const Error& issue) { return issue.code == code; }),
-                    pair.issues.end());
+  pair.issues.erase(
+      std::remove_if(pair.issues.begin(), pair.issues.end(), [code](const Error& issue) { return issue.code == code; }),
+      pair.issues.end());
   if (count > 0) pair.issues.push_back({code, where, message});
 }
 
 // A scale beside a float weight: exactly 1 changes nothing, anything else is a question.
 void check_float_pair(const std::string& name, const std::string& scale, const ScaleStats* stats, Pair& pair) {
   const bool dummy = stats && stats->nan == 0 && stats->min == 1 && stats->max == 1;
-  renew(pair, Errc::dummy_scale, dummy, name, "`" + scale + "` is exactly 1 beside a weight that is not quantized; it is left out");
+  renew(pair, Errc::dummy_scale, dummy, name,
+        "`" + scale + "` is exactly 1 beside a weight that is not quantized; it is left out");
   renew(pair, Errc::scale_on_float_weight, !dummy, name,
         "`" + name + "` is not quantized, but `" + scale + "` stands beside it" +
             (stats ? " with values from " + float_text(stats->min) + " to " + float_text(stats->max) : ""));
+}
+
+// The second level of NVFP4 has few values and every one counts.
+void check_global_scale(const Inventory& inventory, const SmallValues& values, Pair& pair) {
+  const std::string& name = inventory.tensors[pair.weight].name;
+  const Tensor& global = inventory.tensors[pair.global_scale];
+  const ScaleStats* stats = values.scale(pair.global_scale);
+  if (!stats) return;
+  const auto add = [&](Errc code, uint64_t count, const char* what) {
+    if (count > 0 && !pair.has(code))
+      pair.issues.push_back({code, name, "`" + name + "`: `" + global.name + "` is " + what});
+  };
+  add(Errc::scale_zero, stats->zero, "zero");
+  add(Errc::scale_negative, stats->negative, "negative");
+  add(Errc::scale_infinite, stats->infinite, "infinite");
+  add(Errc::scale_nan, stats->nan, "NaN");
 }
 
 }  // namespace
@@ -113,12 +151,16 @@ void check_scale_values(const Inventory& inventory, const SmallValues& values, P
     if (!stats) continue;
     const std::string of = " of the " + std::to_string(stats->read) + " values of `" + scale + "` ";
     const auto message = [&](uint64_t count, const char* what) {
-      return "`" + name + "`: " + (stats->read == 1 ? "`" + scale + "` is " : std::to_string(count) + of + (count == 1 ? "is " : "are ")) + what;
+      return "`" + name + "`: " +
+             (stats->read == 1 ? "`" + scale + "` is " : std::to_string(count) + of + (count == 1 ? "is " : "are ")) +
+             what;
     };
-    renew(pair, Errc::scale_zero, stats->zero, name, message(stats->zero, "zero"));
+    // Blocks of 16 zeros have a scale of zero, and so has the padding of tiles: no question in NVFP4.
+    if (pair.scheme != "nvfp4") renew(pair, Errc::scale_zero, stats->zero, name, message(stats->zero, "zero"));
     renew(pair, Errc::scale_negative, stats->negative, name, message(stats->negative, "negative"));
     renew(pair, Errc::scale_infinite, stats->infinite, name, message(stats->infinite, "infinite"));
     renew(pair, Errc::scale_nan, stats->nan, name, message(stats->nan, "NaN"));
+    if (pair.global_scale != kNoTensor) check_global_scale(inventory, values, pair);
   }
 }
 

@@ -15,7 +15,15 @@ std::optional<LayerMarker> marker_of(const Json& json) {
   for (const Json* owner : {&json, json.contains("params") ? &json["params"] : nullptr}) {
     if (!owner || !owner->is_object()) continue;
     const auto size = owner->find("group_size");
-    if (size != owner->end() && size->is_number_unsigned() && size->get<uint64_t>() > 0) marker.group_size = size->get<uint64_t>();
+    if (size != owner->end() && size->is_number_unsigned() && size->get<uint64_t>() > 0)
+      marker.group_size = size->get<uint64_t>();
+    const auto rotated = owner->find("convrot");
+    if (rotated != owner->end() && rotated->is_boolean()) marker.rotated = rotated->get<bool>();
+    const auto shape = owner->find("orig_shape");
+    if (shape == owner->end() || !shape->is_array()) continue;
+    for (const Json& dim : *shape) {
+      if (dim.is_number_unsigned()) marker.orig_shape.push_back(dim.get<uint64_t>());
+    }
   }
   return marker;
 }
@@ -35,7 +43,8 @@ Result<LayerMarker> parse_comfy_quant(const std::string& tensor_name, ByteView t
 Status parse_quantization_metadata(std::string_view text, LayerMarkers& markers) {
   const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
   if (!json.is_object() || !json.contains("layers") || !json["layers"].is_object()) {
-    return fail(Errc::marker_unreadable, "_quantization_metadata", "the metadata key _quantization_metadata holds no JSON with layers");
+    return fail(Errc::marker_unreadable, "_quantization_metadata",
+                "the metadata key _quantization_metadata holds no JSON with layers");
   }
   for (const auto& [layer, description] : json["layers"].items()) {
     if (auto marker = marker_of(description)) {

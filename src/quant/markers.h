@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -14,9 +15,11 @@
 namespace wb {
 
 struct LayerMarker {
-  std::string format;               ///< "float8_e4m3fn", "nvfp4", ...
+  std::string format;  ///< "float8_e4m3fn", "nvfp4", ...
   std::optional<uint64_t> group_size;
-  bool from_metadata = false;       ///< _quantization_metadata, which overrides comfy_quant
+  bool rotated = false;              ///< convrot: the stored matrix is rotated
+  std::vector<uint64_t> orig_shape;  ///< of the weight before padding, when stated
+  bool from_metadata = false;        ///< _quantization_metadata, which overrides comfy_quant
 };
 
 /// By layer name: the weight's name without its last ".weight".

@@ -3,25 +3,58 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "quant/resolve.h"
 
 namespace wb {
-namespace {
-
-bool is_scale_dtype(Dtype dtype) {
-  return dtype == Dtype::F32 || dtype == Dtype::BF16 || dtype == Dtype::F16 || dtype == Dtype::F8_E8M0 || dtype == Dtype::U8;
-}
-
-bool is_plain_float(Dtype dtype) { return dtype == Dtype::F32 || dtype == Dtype::BF16 || dtype == Dtype::F16; }
 
 std::string described(const Tensor& tensor) {
   return "`" + tensor.name + "` " + std::string(dtype_info(tensor.dtype).name) + " " + shape_text(tensor.shape);
 }
+
+uint32_t ResolveContext::companion(const Pair& pair, std::string_view suffix) const {
+  const auto at = std::find_if(pair.scales.begin(), pair.scales.end(),
+                               [&](uint32_t index) { return ends_with(tensor(index).name, suffix); });
+  return at == pair.scales.end() ? kNoTensor : *at;
+}
+
+namespace {
+
+bool is_scale_dtype(Dtype dtype) {
+  return dtype == Dtype::F32 || dtype == Dtype::BF16 || dtype == Dtype::F16 || dtype == Dtype::F8_E8M0 ||
+         dtype == Dtype::U8;
+}
+
+bool is_plain_float(Dtype dtype) { return dtype == Dtype::F32 || dtype == Dtype::BF16 || dtype == Dtype::F16; }
 
 // "model-00001-of-00002.safetensors": one of a set.
 bool named_like_a_shard(std::string_view file) {
   const size_t of = file.rfind("-of-");
   return of != std::string_view::npos && of >= 6 && file[of - 6] == '-';
 }
+
+// Exponents padded to 128 x 4 tiles, as ComfyUI and LightX2V store them.
+bool is_swizzled_mx(const Tensor& weight, const Tensor& scale) {
+  if (scale.dtype != Dtype::F8_E8M0 && scale.dtype != Dtype::U8) return false;
+  if (weight.shape.size() != 2) return false;
+  const uint64_t rows = 128 * ceil_div(weight.shape[0], 128);
+  const uint64_t cols = 4 * ceil_div(ceil_div(weight.shape[1], 32), 4);
+  return scale.shape == Shape{rows, cols};
+}
+
+// Schemes that are read in a way of their own; the others are codes with a grid of scales.
+struct Resolver {
+  std::string_view scheme;
+  void (*resolve)(const ResolveContext&, Pair&);
+};
+constexpr Resolver kResolvers[] = {
+    {"int8", resolve_int8},
+    {"bnb_int8", resolve_bnb_int8},
+    {"compressed_int", resolve_compressed_int},
+    {"mxfp8", resolve_mxfp8},
+    {"mxfp4", resolve_mxfp4},
+    {"nvfp4", resolve_nvfp4},
+    {"fp4_native", resolve_fp4_native},
+};
 
 void add_evidence(Pair& pair, Evidence evidence) {
   pair.evidence = static_cast<EvidenceSet>(pair.evidence | evidence_bit(evidence));
@@ -30,7 +63,7 @@ void add_evidence(Pair& pair, Evidence evidence) {
 class PairFinder {
  public:
   PairFinder(const Inventory& inventory, const QuantConfig& config, const SmallValues& values)
-      : inventory_(inventory), config_(config), markers_(values.markers) {
+      : inventory_(inventory), config_(config), values_(values), markers_(values.markers) {
     result_.roles.assign(inventory.tensors.size(), Role::parameter);
     result_.pair_of.assign(inventory.tensors.size(), -1);
   }
@@ -59,7 +92,8 @@ class PairFinder {
   void read_metadata_markers() {
     const std::string* text = inventory_.metadata_value("_quantization_metadata");
     if (!text) return;
-    if (const Status status = parse_quantization_metadata(*text, markers_); !status) result_.notes.push_back(status.error());
+    if (const Status status = parse_quantization_metadata(*text, markers_); !status)
+      result_.notes.push_back(status.error());
   }
 
   void claim_markers() {
@@ -78,7 +112,8 @@ class PairFinder {
     Pair pair;
     pair.weight = weight;
     pair.scheme = scheme_id;
-    pair.codec = tensor(weight).dtype;
+    pair.codec = codec_of(tensor(weight).dtype);
+    pair.shape = tensor(weight).shape;
     result_.roles[weight] = Role::weight;
     result_.pair_of[weight] = static_cast<int32_t>(result_.pairs.size());
     result_.pairs.push_back(std::move(pair));
@@ -103,7 +138,9 @@ class PairFinder {
     return nullptr;
   }
 
-  static std::string stem(const std::string& name, std::string_view suffix) { return name.substr(0, name.size() - suffix.size()); }
+  static std::string stem(const std::string& name, std::string_view suffix) {
+    return name.substr(0, name.size() - suffix.size());
+  }
 
   void claim_packed_payloads() {
     for (uint32_t i = 0; i < count(); ++i) {
@@ -114,7 +151,8 @@ class PairFinder {
       pair.per_element = rule->per_element;
       add_evidence(pair, Evidence::name);
       add_evidence(pair, Evidence::dtypes_and_shapes);
-      claim_companions(static_cast<uint32_t>(result_.pairs.size() - 1), stem(tensor(i).name, rule->payload), rule->companions);
+      claim_companions(static_cast<uint32_t>(result_.pairs.size() - 1), stem(tensor(i).name, rule->payload),
+                       rule->companions);
     }
   }
 
@@ -146,10 +184,12 @@ class PairFinder {
 
   // fp8 codes in a U8 container, beside a float scale: config says so, or somebody must (case E14).
   bool claim_u8_payload(uint32_t weight, uint32_t scale, const ScaleRule& rule) {
-    if (tensor(weight).dtype != Dtype::U8 || !free(weight) || !rule.unmistakable || !is_plain_float(tensor(scale).dtype)) return false;
+    if (tensor(weight).dtype != Dtype::U8 || !free(weight) || !rule.unmistakable ||
+        !is_plain_float(tensor(scale).dtype))
+      return false;
     Pair& pair = add_pair(weight, "fp8_scaled");
     const bool e5m2 = config_.format == "e5m2" || config_.format == "float8_e5m2";
-    pair.codec = e5m2 ? Dtype::F8_E5M2 : Dtype::F8_E4M3;
+    pair.codec = e5m2 ? Codec::F8_E5M2 : Codec::F8_E4M3;
     if (config_.method == "fp8") {
       add_evidence(pair, Evidence::config);
     } else {
@@ -173,7 +213,8 @@ class PairFinder {
       const std::string target = stem(name, rule.suffix) + std::string(rule.target);
       const int64_t at = inventory_.find_index(target);
       if (at < 0) {
-        if (rule.unmistakable && (is_scale_dtype(tensor(i).dtype) || is_fp8_payload(tensor(i).dtype))) return add_orphan(i, target);
+        if (rule.unmistakable && (is_scale_dtype(tensor(i).dtype) || is_fp8_payload(tensor(i).dtype)))
+          return add_orphan(i, target);
         continue;
       }
       const auto weight = static_cast<uint32_t>(at);
@@ -190,7 +231,8 @@ class PairFinder {
     Pair pair;
     pair.expected_weight = target;
     pair.scheme = "fp8_scaled";
-    pair.issues.push_back({Errc::scale_orphan, target, "`" + tensor(scale).name + "` scales `" + target + "`, which is not in the input"});
+    pair.issues.push_back({Errc::scale_orphan, target,
+                           "`" + tensor(scale).name + "` scales `" + target + "`, which is not in the input"});
     orphans_.push_back(pair);
     orphans_.back().scales.push_back(scale);
     result_.roles[scale] = Role::scale;
@@ -220,17 +262,22 @@ class PairFinder {
     const Tensor& weight = tensor(pair.weight);
     const LayerMarker* marker = apply_marker(weight, pair);
     if (!scheme(pair.scheme).supported) return refuse_scheme(weight, pair);
+    const ResolveContext context{inventory_, config_, values_, marker};
     if (config_.says_quantized()) add_evidence(pair, Evidence::config);
+    for (const Resolver& resolver : kResolvers) {
+      if (pair.scheme == resolver.scheme) return resolver.resolve(context, pair);
+    }
     if (pair.scales.empty()) return resolve_unscaled(weight, marker, pair);
     if (pair.scheme == "fp8_unscaled") pair.scheme = "fp8_scaled";
     add_evidence(pair, Evidence::name);
     add_evidence(pair, Evidence::dtypes_and_shapes);
     if (pair.scales.size() > 1) {
       pair.issues.push_back({Errc::scale_conflict, weight.name,
-                             "`" + weight.name + "` has two scales: " + described(tensor(pair.scales[0])) + " and " + described(tensor(pair.scales[1]))});
+                             "`" + weight.name + "` has two scales: " + described(tensor(pair.scales[0])) + " and " +
+                                 described(tensor(pair.scales[1]))});
       return;
     }
-    resolve_grid(weight, tensor(pair.scales[0]), marker, pair);
+    resolve_grid(context, pair);
   }
 
   const LayerMarker* apply_marker(const Tensor& weight, Pair& pair) {
@@ -245,7 +292,7 @@ class PairFinder {
     if (named.empty() && weight.dtype == Dtype::U8) read_bytes_as(marker.format, pair);
     if (!named.empty()) {
       pair.scheme = named;
-    } else if ((marker.format == "float8_e5m2") != (pair.codec == Dtype::F8_E5M2)) {
+    } else if ((marker.format == "float8_e5m2") != (pair.codec == Codec::F8_E5M2)) {
       pair.issues.push_back({Errc::marker_conflict, weight.name,
                              "the marker of `" + weight.name + "` says " + marker.format + ", its dtype is " +
                                  std::string(dtype_info(weight.dtype).name) + "; the dtype is used"});
@@ -255,15 +302,16 @@ class PairFinder {
 
   // Older ComfyUI files keep fp8 codes in a U8 container; there only the marker knows the codes.
   static void read_bytes_as(const std::string& format, Pair& pair) {
-    pair.codec = format == "float8_e5m2" ? Dtype::F8_E5M2 : Dtype::F8_E4M3;
+    pair.codec = format == "float8_e5m2" ? Codec::F8_E5M2 : Codec::F8_E4M3;
     const auto undecided = [](const Error& issue) { return issue.code == Errc::layout_undecided; };
     pair.issues.erase(std::remove_if(pair.issues.begin(), pair.issues.end(), undecided), pair.issues.end());
   }
 
   void refuse_scheme(const Tensor& weight, Pair& pair) const {
     const Scheme& row = scheme(pair.scheme);
-    pair.issues.push_back({Errc::scheme_unsupported, weight.name,
-                           described(weight) + " is " + std::string(row.title) + ", which this version recognises but does not convert"});
+    pair.issues.push_back(
+        {Errc::scheme_unsupported, weight.name,
+         described(weight) + " is " + std::string(row.title) + ", which this version recognises but does not convert"});
   }
 
   // No scale at all: plain fp8 if nothing anywhere says otherwise, else a scale was lost (case C08).
@@ -281,39 +329,11 @@ class PairFinder {
     } else if (inventory_.sources.size() == 1 && named_like_a_shard(inventory_.sources[0].name)) {
       why = "this is one shard of a set; the scale may be in another shard";
     } else {
-      pair.issues.push_back({Errc::unscaled_fp8, weight.name, "no scale anywhere in the input: the values are used as they are"});
+      pair.issues.push_back(
+          {Errc::unscaled_fp8, weight.name, "no scale anywhere in the input: the values are used as they are"});
       return;
     }
     pair.issues.push_back({Errc::scale_missing, weight.name, described(weight) + " has no scale, but " + why});
-  }
-
-  void resolve_grid(const Tensor& weight, const Tensor& scale, const LayerMarker* marker, Pair& pair) {
-    if (!is_scale_dtype(scale.dtype)) {
-      pair.issues.push_back({Errc::scale_dtype_unknown, weight.name, described(scale) + " cannot be the scale of " + described(weight)});
-      return;
-    }
-    GridHints hints;
-    hints.block = config_.block;
-    if (!hints.block && marker && marker->group_size) hints.block = {{*marker->group_size, *marker->group_size}};
-    hints.parts = fused_parts(weight.name);
-    GridMatch match = match_grid(weight.name, weight.shape, scale.shape, hints);
-    if (match.problem && is_swizzled_mx(weight, scale)) {
-      pair.scheme = "mxfp8_swizzled";
-      return refuse_scheme(weight, pair);
-    }
-    pair.granularity = match.granularity;
-    pair.grid = match.grid;
-    for (Error& note : match.notes) pair.issues.push_back(std::move(note));
-    if (match.problem) pair.issues.push_back(std::move(*match.problem));
-  }
-
-  // Exponents padded to 128 x 4 tiles, as ComfyUI and LightX2V store them.
-  static bool is_swizzled_mx(const Tensor& weight, const Tensor& scale) {
-    if (scale.dtype != Dtype::F8_E8M0 && scale.dtype != Dtype::U8) return false;
-    if (weight.shape.size() != 2) return false;
-    const uint64_t rows = 128 * ceil_div(weight.shape[0], 128);
-    const uint64_t cols = 4 * ceil_div(ceil_div(weight.shape[1], 32), 4);
-    return scale.shape == Shape{rows, cols};
   }
 
   // Case F03: one model in the reports says untied and still ships no head.
@@ -332,6 +352,7 @@ class PairFinder {
 
   const Inventory& inventory_;
   const QuantConfig& config_;
+  const SmallValues& values_;
   LayerMarkers markers_;
   bool scaled_fp8_marker_ = false;
   bool any_scaled_ = false;  // some fp8 weight has a scale, so the others should have one too
@@ -341,6 +362,31 @@ class PairFinder {
 
 }  // namespace
 
+void resolve_grid(const ResolveContext& context, Pair& pair) {
+  const Tensor& weight = context.tensor(pair.weight);
+  const Tensor& scale = context.tensor(pair.scales[0]);
+  if (!is_scale_dtype(scale.dtype)) {
+    pair.issues.push_back(
+        {Errc::scale_dtype_unknown, weight.name, described(scale) + " cannot be the scale of " + described(weight)});
+    return;
+  }
+  GridHints hints;
+  hints.block = context.config.block;
+  const LayerMarker* marker = context.marker;
+  if (!hints.block && marker && marker->group_size) hints.block = {{*marker->group_size, *marker->group_size}};
+  hints.parts = fused_parts(weight.name);
+  GridMatch match = match_grid(weight.name, pair.shape, scale.shape, hints);
+  if (match.problem && is_fp8_payload(weight.dtype) && is_swizzled_mx(weight, scale)) {
+    pair.scheme = "mxfp8";
+    return resolve_mxfp8(context, pair);
+  }
+  pair.granularity = match.granularity;
+  pair.grid = match.grid;
+  pair.scale_dtype = scale.dtype;
+  for (Error& note : match.notes) pair.issues.push_back(std::move(note));
+  if (match.problem) pair.issues.push_back(std::move(*match.problem));
+}
+
 Pairing find_pairs(const Inventory& inventory, const QuantConfig& config, const SmallValues& values) {
   Pairing pairing = PairFinder(inventory, config, values).find();
   check_scale_values(inventory, values, pairing);
@@ -349,17 +395,9 @@ Pairing find_pairs(const Inventory& inventory, const QuantConfig& config, const 
 
 namespace {
 
-std::string_view codec_name(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::F8_E4M3: return "e4m3";
-    case Dtype::F8_E5M2: return "e5m2";
-    case Dtype::F8_E4M3FNUZ: return "e4m3fnuz";
-    case Dtype::F8_E5M2FNUZ: return "e5m2fnuz";
-    default: return dtype_info(dtype).name;
-  }
+std::string divided(const char* index, uint64_t by) {
+  return by == 1 ? index : std::string(index) + "/" + std::to_string(by);
 }
-
-std::string divided(const char* index, uint64_t by) { return by == 1 ? index : std::string(index) + "/" + std::to_string(by); }
 
 // The index into the scale, e.g. "[r/128, c/128]".
 std::string scale_index(const Pair& pair) {
@@ -380,19 +418,26 @@ std::string scale_index(const Pair& pair) {
 
 }  // namespace
 
+static std::string with_global(const Inventory& inventory, const Pair& pair, const std::string& scale) {
+  if (pair.global_scale == kNoTensor) return scale;
+  const std::string& global = inventory.tensors[pair.global_scale].name;
+  return "(e4m3(" + scale + ")" + (pair.divide_global ? " / " : " * ") + global.substr(global.rfind('.') + 1) + ")";
+}
+
 std::string formula_text(const Inventory& inventory, const Pair& pair) {
   if (pair.weight == kNoTensor) return "";
   const Scheme& row = scheme(pair.scheme);
-  if (!row.supported || pair.scheme == "scaled_float") return std::string(row.formula);
-  const std::string codec(codec_name(pair.codec));
+  if (!row.supported || pair.scheme == "scaled_float" || pair.scheme == "bnb_int8") return std::string(row.formula);
+  const std::string codec(codec_info(pair.codec).formula_name);
   if (pair.scales.empty()) return "w = " + codec + "(code)";
   if (pair.granularity == Granularity::unknown || pair.granularity == Granularity::none) return "undecided";
   const Tensor& scale = inventory.tensors[pair.scales[0]];
   const std::string index = scale_index(pair);
   const std::string name = scale.name.substr(scale.name.rfind('.') + 1) + index;
-  const bool exponent = scale.dtype == Dtype::F8_E8M0 || scale.dtype == Dtype::U8;
+  const bool exponent = pair.scale_dtype == Dtype::F8_E8M0 || pair.scale_dtype == Dtype::U8;
   const std::string at = index.empty() ? "" : index[1] == 'e' ? "[e,r,c]" : "[r,c]";
-  return "w" + at + " = " + codec + "(code" + at + ") * " + (exponent ? "2^(" + name + " - 127)" : name);
+  return "w" + at + " = " + codec + "(code" + at + ") * " +
+         (exponent ? "2^(" + name + " - 127)" : with_global(inventory, pair, name));
 }
 
 }  // namespace wb

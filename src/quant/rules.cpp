@@ -47,19 +47,23 @@ constexpr DtypeSet kI32 = dtype_bit(Dtype::I32);
 constexpr DtypeSet kAny = ~DtypeSet{0};
 constexpr DtypeSet kFloatScale = dtype_bit(Dtype::F32) | dtype_bit(Dtype::BF16) | dtype_bit(Dtype::F16);
 constexpr DtypeSet kExponent = kU8 | dtype_bit(Dtype::F8_E8M0);
-constexpr std::string_view kSvdquant = ".wscales .wzeros .smooth_factor .smooth_factor_orig .smooth .smooth_orig .proj_down .proj_up "
-                                       ".lora_down .lora_up .wtscale .wcscales";
+constexpr std::string_view kSvdquant =
+    ".wscales .wzeros .smooth_factor .smooth_factor_orig .smooth .smooth_orig .proj_down .proj_up "
+    ".lora_down .lora_up .wtscale .wcscales";
 constexpr std::string_view kGptq = ".qzeros .scales .g_idx";
-constexpr std::string_view kBnb4 = ".weight.absmax .weight.quant_map .weight.nested_absmax .weight.nested_quant_map "
-                                   ".weight.quant_state.bitsandbytes__nf4 .weight.quant_state.bitsandbytes__fp4";
+constexpr std::string_view kBnb4 =
+    ".weight.absmax .weight.quant_map .weight.nested_absmax .weight.nested_quant_map "
+    ".weight.quant_state.bitsandbytes__nf4 .weight.quant_state.bitsandbytes__fp4";
 
 // First match wins; the more telling companion comes first. Source: reference/formats.md sections 3..10.
 constexpr PackedRule kPackedRules[] = {
     {"svdquant", ".qweight", kI8 | kI32, ".wscales", 0, 2, kSvdquant},
     {"gptq_or_awq", ".qweight", kI32, ".qzeros", 0, 8, kGptq},
     {"gptq_or_awq", ".qweight", kI32, ".scales", 0, 8, kGptq},
-    {"compressed_int", ".weight_packed", kI32, ".weight_scale", 0, 8, ".weight_scale .weight_shape .weight_zero_point .weight_g_idx"},
-    {"nvfp4", ".weight_packed", kU8, ".weight_global_scale", 0, 2, ".weight_scale .weight_global_scale .input_global_scale"},
+    {"compressed_int", ".weight_packed", kI32, ".weight_scale", 0, 8,
+     ".weight_scale .weight_shape .weight_zero_point .weight_g_idx"},
+    {"nvfp4", ".weight_packed", kU8, ".weight_global_scale", 0, 2,
+     ".weight_scale .weight_global_scale .input_global_scale"},
     {"mxfp4", ".weight_packed", kU8, ".weight_scale", 0, 2, ".weight_scale"},
     {"nvfp4", ".weight", kU8 | kI8, ".weight_scale_2", 0, 2, ".weight_scale .weight_scale_2 .pre_quant_scale"},
     {"nvfp4", ".weight", kU8, ".weight_global_scale", 0, 2, ".weight_scale .weight_global_scale .alpha .input_absmax"},
@@ -68,17 +72,21 @@ constexpr PackedRule kPackedRules[] = {
     {"mxfp4", ".blocks", kU8, ".scales", 0, 2, ".scales"},
     {"bnb_4bit", ".weight", kAny, ".weight.absmax", 0, 2, kBnb4},
     {"bnb_int8", ".weight", kI8, ".SCB", 0, 1, ".SCB .weight_format"},
-    {"hqq", ".W_q", kAny, ".zero", 0, 2, ".scale .zero .nbits .group_size .shape .axis .packing .view_as_float .unpack_view_dtype .compute_dtype .channel_wise"},
+    {"hqq", ".W_q", kAny, ".zero", 0, 2,
+     ".scale .zero .nbits .group_size .shape .axis .packing .view_as_float .unpack_view_dtype .compute_dtype "
+     ".channel_wise"},
     {"quanto", ".weight._data", kAny, ".weight._scale", 0, 1, ".weight._scale .weight._shift"},
-    {"torchao", "._weight_qdata", kAny, "._weight_scale", 0, 1, "._weight_scale ._weight_zero_point ._weight_per_tensor_scale"},
-    {"comfy_int4", ".weight", kI8, ".weight_s_rel", 0, 2, ".weight_s_rel .weight_s_channel .weight_codebook .weight_correction"},
+    {"torchao", "._weight_qdata", kAny, "._weight_scale", 0, 1,
+     "._weight_scale ._weight_zero_point ._weight_per_tensor_scale"},
+    {"comfy_int4", ".weight", kI8, ".weight_s_rel", 0, 2,
+     ".weight_s_rel .weight_s_channel .weight_codebook .weight_correction"},
     {"comfy_int4", ".weight", kI8, ".weight_zeros", 0, 2, ".weight_scale .weight_zeros"},
     {"mxfp4", ".weight", kU8 | kI8, ".weight_scale", kExponent, 2, ".weight_scale"},
     {"mxfp4", ".weight", kU8 | kI8, ".scale", kExponent, 2, ".scale"},
     {"int8", ".weight", kI8, ".weight_scale", kFloatScale, 1, ".weight_scale .pre_quant_scale"},
     {"int8", ".weight", kI8, ".scale_weight", kFloatScale, 1, ".scale_weight"},
     {"int8", ".weight", kI8, ".weight_scale_inv", kFloatScale, 1, ".weight_scale_inv"},
-    {"fp4_native", "", dtype_bit(Dtype::F4), "", 0, 1, ".weight_scale .weight_scale_2"},
+    {"fp4_native", "", dtype_bit(Dtype::F4), "", 0, 1, ""},
     {"fp6_native", "", dtype_bit(Dtype::F6_E2M3) | dtype_bit(Dtype::F6_E3M2), "", 0, 1, ""},
 };
 
@@ -86,20 +94,22 @@ constexpr Scheme kSchemes[] = {
     {"fp8_scaled", "fp8 with scales", true, "w = f32(code) * f32(scale), rounded once"},
     {"fp8_unscaled", "fp8 without scales", true, "w = f32(code), exactly"},
     {"scaled_float", "a scale beside a float weight", true, "w as stored, or w * scale if you say so"},
-    {"mxfp8_swizzled", "MXFP8 with swizzled scales (ComfyUI)", false, "w = f32(code) * 2^(e - 127), scales in 128 x 4 tiles"},
-    {"nvfp4", "NVFP4", false, "w = fp4(code) * block scale * tensor scale"},
-    {"mxfp4", "MXFP4", false, "w = fp4(code) * 2^(e - 127)"},
-    {"int8", "int8", false, "w = code * scale"},
+    {"mxfp8", "MXFP8 with tiled scales", true, "w = fp8(code) * 2^(e - 127), e by 32 columns, in 128 x 4 tiles"},
+    {"nvfp4", "NVFP4", true, "w = fp4(code) * (block scale * tensor scale)"},
+    {"mxfp4", "MXFP4", true, "w = fp4(code) * 2^(e - 127), e by 32 columns"},
+    {"int8", "int8 with scales", true, "w = code * scale"},
+    {"int8_rotated", "int8, rotated (ConvRot)", false,
+     "w = (code * scale) * H, H a Hadamard matrix by groups of columns"},
     {"comfy_int4", "ComfyUI 4-bit integers", false, "several layouts"},
-    {"compressed_int", "compressed-tensors packed integers", false, "w = (code - zero) * scale"},
+    {"compressed_int", "compressed-tensors packed integers", true, "w = (code - 2^(b-1)) * scale"},
     {"gptq_or_awq", "GPTQ or AWQ", false, "w = (code - zero) * scale, transposed"},
     {"bnb_4bit", "bitsandbytes 4-bit (NF4, FP4)", false, "w = table[code] * absmax"},
-    {"bnb_int8", "bitsandbytes LLM.int8", false, "w = code * SCB / 127"},
+    {"bnb_int8", "bitsandbytes LLM.int8", true, "w = (code * SCB) * f32(1/127)"},
     {"hqq", "HQQ", false, "w = (code - zero) * scale"},
     {"quanto", "optimum-quanto", false, "w = data * scale"},
     {"torchao", "torchao", false, "by tensor class"},
     {"svdquant", "SVDQuant (Nunchaku)", false, "tiled int4 plus a low-rank part; the weight alone cannot be recovered"},
-    {"fp4_native", "native F4", false, "w = fp4(code)"},
+    {"fp4_native", "native F4 without scales", true, "w = fp4(code)"},
     {"fp6_native", "native F6", false, "w = fp6(code)"},
     {"unknown_marker", "a format that its marker names", false, "unknown"},
 };
@@ -110,10 +120,12 @@ struct MarkerFormat {
 };
 // reference/formats.md 5.2 and 5.4. "blockwise" labels are known to lie; for fp8 the shapes decide.
 constexpr MarkerFormat kMarkerFormats[] = {
-    {"float8_e4m3fn", ""},          {"float8_e5m2", ""},           {"float8_e4m3fn_rowwise", ""},
-    {"float8_e4m3fn_blockwise", ""}, {"float8_e4m3fn_block3d", ""}, {"mxfp8", "mxfp8_swizzled"},
-    {"hybrid_mxfp8", "mxfp8_swizzled"}, {"nvfp4", "nvfp4"},           {"int8_tensorwise", "int8"},
-    {"int8_blockwise", "int8"},      {"convrot_w4a4", "comfy_int4"}, {"asym_w4a8_int8", "comfy_int4"},
+    {"float8_e4m3fn", ""},          {"float8_e5m2", ""},
+    {"float8_e4m3fn_rowwise", ""},  {"float8_e4m3fn_blockwise", ""},
+    {"float8_e4m3fn_block3d", ""},  {"mxfp8", "mxfp8"},
+    {"hybrid_mxfp8", "mxfp8"},      {"nvfp4", "nvfp4"},
+    {"int8_tensorwise", "int8"},    {"int8_blockwise", "int8"},
+    {"convrot_w4a4", "comfy_int4"}, {"asym_w4a8_int8", "comfy_int4"},
     {"awq_w4a16", "comfy_int4"},
 };
 

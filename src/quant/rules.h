@@ -44,12 +44,12 @@ constexpr DtypeSet dtype_bit(Dtype dtype) { return DtypeSet{1} << static_cast<ui
 
 /// A packed payload, recognised by its own dtype and a companion tensor on the same stem.
 struct PackedRule {
-  std::string_view scheme;    ///< id of a row of schemes()
-  std::string_view payload;   ///< suffix of the payload; the stem is what stands before it
-  DtypeSet dtypes;            ///< of the payload
-  std::string_view needs;     ///< suffix of a companion that must be there; empty: the dtype suffices
-  DtypeSet needs_dtypes;      ///< of that companion; 0: any
-  uint32_t per_element;       ///< logical weights in one stored element
+  std::string_view scheme;      ///< id of a row of schemes()
+  std::string_view payload;     ///< suffix of the payload; the stem is what stands before it
+  DtypeSet dtypes;              ///< of the payload
+  std::string_view needs;       ///< suffix of a companion that must be there; empty: the dtype suffices
+  DtypeSet needs_dtypes;        ///< of that companion; 0: any
+  uint32_t per_element;         ///< logical weights in one stored element
   std::string_view companions;  ///< suffixes, separated by spaces, that belong to the payload
 };
 std::span<const PackedRule> packed_rules();

@@ -17,6 +17,8 @@ namespace wb {
 inline constexpr uint64_t kSmallTensorBytes = 64 * 1024;
 /// All small tensors together; what is beyond it waits for the scan.
 inline constexpr uint64_t kSmallTotalBytes = 16 * 1024 * 1024;
+/// Second-level scales are kept whole up to this many: one per expert of a stack.
+inline constexpr uint64_t kGlobalScales = 4096;
 /// Values shown inline in the tensor table.
 inline constexpr uint64_t kInlineElements = 8;
 
@@ -47,6 +49,10 @@ class SmallValues {
 
   const ScaleStats* scale(uint32_t tensor) const;
   ScaleStats& scale_to_fill(uint32_t tensor) { return scales_[tensor]; }
+  /// All values of a second-level scale, or null when it is larger than kGlobalScales or was not read.
+  const std::vector<float>* global_scale(uint32_t tensor) const;
+  /// The values of a small integer tensor that describes a payload (weight_shape, weight_format), or null.
+  const Shape* integers(uint32_t tensor) const;
   /// Up to kInlineElements values of a small float tensor, or null.
   const std::vector<float>* inline_values(uint32_t tensor) const;
 
@@ -55,6 +61,8 @@ class SmallValues {
  private:
   std::unordered_map<uint32_t, ScaleStats> scales_;
   std::unordered_map<uint32_t, std::vector<float>> inline_;
+  std::unordered_map<uint32_t, std::vector<float>> global_;
+  std::unordered_map<uint32_t, Shape> integers_;
 };
 
 }  // namespace wb

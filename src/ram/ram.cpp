@@ -9,7 +9,9 @@ constexpr uint64_t kF32Bytes = 4;
 constexpr uint64_t kHalfBytes = 2;
 
 // Quantized weights widened to `bytes_each`, everything else as stored; the scales are consumed.
-uint64_t dequantized_bytes(const WeightSums& sums, uint64_t bytes_each) { return sums.quantized * bytes_each + sums.other_bytes; }
+uint64_t dequantized_bytes(const WeightSums& sums, uint64_t bytes_each) {
+  return sums.quantized * bytes_each + sums.other_bytes;
+}
 
 // `weight.float() * scale` for the whole state dict, cast to bf16 later. `out = dict(sd)` keeps the
 // file's tensors alive until the function returns, so the peak holds both.
@@ -58,7 +60,8 @@ constexpr Loader kLoaders[] = {
      "invoke-ai/InvokeAI PR 9429, krea2.py before it", whole_model_f32},
     {"invokeai_after_fix", "InvokeAI after the fix: each tensor straight to bf16",
      "invoke-ai/InvokeAI PR 9429, krea2.py _dequantize_scaled_fp8", per_tensor_bf16},
-    {"keep_quantized", "Kept quantized, widened layer by layer (ComfyUI)", "Comfy-Org/ComfyUI comfy/ops.py", keep_quantized},
+    {"keep_quantized", "Kept quantized, widened layer by layer (ComfyUI)", "Comfy-Org/ComfyUI comfy/ops.py",
+     keep_quantized},
 };
 
 }  // namespace
@@ -76,7 +79,7 @@ WeightSums weight_sums(const Inventory& inventory, const Pairing& pairing) {
         sums.parameters += tensor.elements;
         continue;
       }
-      const uint64_t elements = tensor.elements * pair.per_element;
+      const uint64_t elements = pair.parameters(inventory);
       sums.quantized += elements;
       sums.parameters += elements;
       sums.largest_quantized = std::max(sums.largest_quantized, elements);

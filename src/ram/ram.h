@@ -14,13 +14,13 @@ namespace wb {
 
 /// The sums that all loader models are made of.
 struct WeightSums {
-  uint64_t file_bytes = 0;        ///< tensor data as stored, scales and markers included
-  uint64_t parameters = 0;        ///< logical: scales, markers and padding are none
-  uint64_t quantized = 0;         ///< logical elements of the quantized weights
-  uint64_t largest_quantized = 0; ///< of one tensor
-  uint64_t other_bytes = 0;       ///< stored bytes of the parameters that are not quantized
-  uint64_t other_floats = 0;      ///< elements of those that are floats
-  uint64_t other_rest_bytes = 0;  ///< bytes of those that are not (integers, flags): never cast
+  uint64_t file_bytes = 0;         ///< tensor data as stored, scales and markers included
+  uint64_t parameters = 0;         ///< logical: scales, markers and padding are none
+  uint64_t quantized = 0;          ///< logical elements of the quantized weights
+  uint64_t largest_quantized = 0;  ///< of one tensor
+  uint64_t other_bytes = 0;        ///< stored bytes of the parameters that are not quantized
+  uint64_t other_floats = 0;       ///< elements of those that are floats
+  uint64_t other_rest_bytes = 0;   ///< bytes of those that are not (integers, flags): never cast
 };
 
 WeightSums weight_sums(const Inventory& inventory, const Pairing& pairing);

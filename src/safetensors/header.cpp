@@ -190,7 +190,9 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     refuse(code, std::move(where), std::move(message));
     return true;
   }
-  bool bad_entry(const std::string& what) { return refuse(Errc::invalid_entry, entry_.name, "`" + entry_.name + "`: " + what); }
+  bool bad_entry(const std::string& what) {
+    return refuse(Errc::invalid_entry, entry_.name, "`" + entry_.name + "`: " + what);
+  }
   bool bad_metadata(const std::string& what) {
     return refuse(Errc::invalid_metadata, key_, "the metadata value `" + key_ + "` is " + what + ", not a string");
   }
@@ -207,7 +209,8 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
 
   bool deeper() {
     if (++depth_ <= kHeaderDepthMax) return true;
-    return refuse(Errc::header_too_deep, {}, "more than " + std::to_string(kHeaderDepthMax) + " containers are open at once");
+    return refuse(Errc::header_too_deep, {},
+                  "more than " + std::to_string(kHeaderDepthMax) + " containers are open at once");
   }
   bool skip() {
     after_skip_ = where_;
@@ -235,8 +238,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
         if (slot_ == Slot::unknown) return true;
         return bad_entry(std::string(slot_name()) + " is " + what);
       case Where::shape:
-      case Where::offsets:
-        return bad_entry(std::string(slot_name()) + " holds " + what + ", not an unsigned integer");
+      case Where::offsets: return bad_entry(std::string(slot_name()) + " holds " + what + ", not an unsigned integer");
     }
     return false;
   }
@@ -258,10 +260,14 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool entry_key(string_t& name) {
-    slot_ = name == "dtype" ? Slot::dtype : name == "shape" ? Slot::shape : name == "data_offsets" ? Slot::offsets : Slot::unknown;
+    slot_ = name == "dtype"          ? Slot::dtype
+            : name == "shape"        ? Slot::shape
+            : name == "data_offsets" ? Slot::offsets
+                                     : Slot::unknown;
     if (slot_ == Slot::unknown) {
       if (!unknown_fields_.insert(name).second) return field_twice(name);
-      warn(Errc::unknown_field, entry_.name, "`" + entry_.name + "` has the unknown field `" + name + "`, which is ignored");
+      warn(Errc::unknown_field, entry_.name,
+           "`" + entry_.name + "` has the unknown field `" + name + "`, which is ignored");
       return true;
     }
     const auto bit = static_cast<uint8_t>(1u << static_cast<uint8_t>(slot_));
@@ -333,18 +339,21 @@ void find_duplicates(Header& header) {
   by_name.reserve(header.tensors.size());
   for (const TensorEntry& tensor : header.tensors) by_name.push_back(&tensor);
   std::stable_sort(by_name.begin(), by_name.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
-  const auto twice = std::adjacent_find(by_name.begin(), by_name.end(), [](const auto* a, const auto* b) { return a->name == b->name; });
+  const auto twice = std::adjacent_find(by_name.begin(), by_name.end(),
+                                        [](const auto* a, const auto* b) { return a->name == b->name; });
   if (twice != by_name.end() && !header.error) {
     const TensorEntry& first = **twice;
-    header.error = Error{Errc::duplicate_tensor, first.name,
-                         "duplicate tensor name `" + first.name + "`: bytes " + range_text(first) + " and " + range_text(**(twice + 1))};
+    header.error = Error{
+        Errc::duplicate_tensor, first.name,
+        "duplicate tensor name `" + first.name + "`: bytes " + range_text(first) + " and " + range_text(**(twice + 1))};
   }
   std::vector<std::string_view> keys;
   for (const auto& [key, value] : header.metadata) keys.push_back(key);
   std::sort(keys.begin(), keys.end());
   const auto same = std::adjacent_find(keys.begin(), keys.end());
   if (same != keys.end() && !header.error) {
-    header.error = Error{Errc::duplicate_key, std::string(*same), "the metadata key `" + std::string(*same) + "` stands twice"};
+    header.error =
+        Error{Errc::duplicate_key, std::string(*same), "the metadata key `" + std::string(*same) + "` stands twice"};
   }
 }
 
@@ -369,7 +378,8 @@ Header parse_header(ByteView text) {
   const bool bom = text.size() >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF;
   const auto nul = std::find(text.begin(), text.end(), uint8_t{0});
   if (bom || nul != text.end()) {
-    header.error = Error{Errc::header_not_json, {},
+    header.error = Error{Errc::header_not_json,
+                         {},
                          bom ? std::string("the header starts with a byte order mark")
                              : "byte " + std::to_string(nul - text.begin()) + " of the header is NUL"};
     return header;

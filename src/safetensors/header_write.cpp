@@ -31,7 +31,8 @@ Result<std::string> write_header(const std::vector<TensorEntry>& tensors, Metada
   const uint64_t header_bytes = out.size() - 8;
   if (header_bytes > kHeaderBytesMax) {
     return fail(Errc::header_too_large, {},
-                "the output header would have " + std::to_string(header_bytes) + " bytes, the limit is " + std::to_string(kHeaderBytesMax));
+                "the output header would have " + std::to_string(header_bytes) + " bytes, the limit is " +
+                    std::to_string(kHeaderBytesMax));
   }
   store_le<uint64_t>(out.data(), header_bytes);
   return out;

@@ -66,14 +66,16 @@ class Layout {
       const std::string other = last ? last->name : tensor.name;
       refuse(Errc::tensors_overlap, tensor.name,
              "`" + tensor.name + "` (bytes " + range + ") and `" + other + "` (bytes " +
-                 (last ? std::to_string(last->begin) + ".." + std::to_string(last->end) : range) + ") occupy the same bytes");
+                 (last ? std::to_string(last->begin) + ".." + std::to_string(last->end) : range) +
+                 ") occupy the same bytes");
     }
   }
 
   void check_size(TensorEntry& tensor) {
     const auto elements = element_count(tensor.shape);
     if (!elements) {
-      refuse(Errc::shape_overflow, tensor.name, "`" + tensor.name + "` has shape " + shape_text(tensor.shape) + ", more than 2^64 elements");
+      refuse(Errc::shape_overflow, tensor.name,
+             "`" + tensor.name + "` has shape " + shape_text(tensor.shape) + ", more than 2^64 elements");
       return;
     }
     tensor.elements = *elements;
@@ -85,10 +87,12 @@ class Layout {
       refuse(Errc::shape_overflow, tensor.name, what + ", more than 2^64 bits");
     } else if (size.error) {
       refuse(Errc::misaligned_sub_byte, tensor.name,
-             what + ": " + std::to_string(*elements) + " elements of " + std::to_string(info.bits) + " bits are not a whole number of bytes");
+             what + ": " + std::to_string(*elements) + " elements of " + std::to_string(info.bits) +
+                 " bits are not a whole number of bytes");
     } else if (tensor.end >= tensor.begin && size.bytes != tensor.end - tensor.begin) {
       refuse(Errc::size_mismatch, tensor.name,
-             what + ", which takes " + bytes_text(size.bytes) + ", but its range has " + bytes_text(tensor.end - tensor.begin));
+             what + ", which takes " + bytes_text(size.bytes) + ", but its range has " +
+                 bytes_text(tensor.end - tensor.begin));
     }
   }
 
@@ -97,16 +101,16 @@ class Layout {
     const uint64_t header_end = 8 + header_bytes_;
     if (covered < data_bytes_) {
       refuse(Errc::trailing_bytes, {},
-             bytes_text(data_bytes_ - covered) + " after the last tensor, from byte " + std::to_string(header_end + covered) +
-                 " of the file on");
+             bytes_text(data_bytes_ - covered) + " after the last tensor, from byte " +
+                 std::to_string(header_end + covered) + " of the file on");
     } else if (covered > data_bytes_) {
       const auto cut = std::find_if(header_.tensors.begin(), header_.tensors.end(),
                                     [this](const TensorEntry& tensor) { return tensor.end > data_bytes_; });
       const auto expected = checked_add(header_end, covered);
       const std::string size = expected ? std::to_string(*expected) + " bytes" : "more than 2^64 bytes";
       refuse(Errc::truncated_data, cut->name,
-             "the file is " + bytes_text(covered - data_bytes_) + " short: the header describes " + size + ", the file has " +
-                 std::to_string(header_end + data_bytes_) + "; it is cut in `" + cut->name + "`");
+             "the file is " + bytes_text(covered - data_bytes_) + " short: the header describes " + size +
+                 ", the file has " + std::to_string(header_end + data_bytes_) + "; it is cut in `" + cut->name + "`");
     }
   }
 

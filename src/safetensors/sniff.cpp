@@ -31,7 +31,9 @@ constexpr Magic kMagics[] = {
     {"\x1F\x8B", Errc::other_format, "a gzip archive"},
     {"\x28\xB5\x2F\xFD", Errc::other_format, "a zstd archive"},
     {"BZh", Errc::other_format, "a bzip2 archive"},
-    {"\xFD" "7zXZ", Errc::other_format, "an xz archive"},
+    {"\xFD"
+     "7zXZ",
+     Errc::other_format, "an xz archive"},
     {"%PDF", Errc::other_format, "a PDF document"},
     {"\x89PNG", Errc::other_format, "a PNG picture"},
     {"\xFF\xD8\xFF", Errc::other_format, "a JPEG picture"},
@@ -40,7 +42,8 @@ constexpr Magic kMagics[] = {
 
 std::string lower(std::string_view text) {
   std::string copy(text);
-  std::transform(copy.begin(), copy.end(), copy.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(copy.begin(), copy.end(), copy.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return copy;
 }
 
@@ -66,7 +69,8 @@ std::string_view between(std::string_view text, std::string_view open, std::stri
 Error lfs_pointer(std::string_view text) {
   const std::string size = printable(line_value(text, "\nsize "));
   const std::string oid = printable(line_value(text, "\noid "));
-  return {Errc::git_lfs_pointer, {},
+  return {Errc::git_lfs_pointer,
+          {},
           "this is a Git LFS pointer, not the model; the model itself has " + size + " bytes (object " + oid +
               "). Run `git lfs pull`, or download the file again"};
 }
@@ -77,7 +81,8 @@ Error html_page(std::string_view text) {
   const std::string_view title = between(small, "<title>", "</title>");
   std::string says = "this is a web page (HTML), not a checkpoint";
   if (!title.empty()) {
-    says += ", titled \"" + printable(text.substr(static_cast<size_t>(title.data() - small.data()), title.size())) + "\"";
+    says +=
+        ", titled \"" + printable(text.substr(static_cast<size_t>(title.data() - small.data()), title.size())) + "\"";
   }
   return {Errc::html_page, {}, says + "; the site probably wanted a log-in or a token. Download the file again"};
 }
@@ -93,22 +98,29 @@ std::optional<Error> sniff(ByteView start, uint64_t file_bytes) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   const std::string head = lower(text.substr(0, 16));
-  if (head.rfind("<!doctype html", 0) == 0 || head.rfind("<html", 0) == 0 || head.rfind("<head", 0) == 0) return html_page(text);
+  if (head.rfind("<!doctype html", 0) == 0 || head.rfind("<html", 0) == 0 || head.rfind("<head", 0) == 0)
+    return html_page(text);
   if (head.rfind("<?xml", 0) == 0) {
     const std::string message = printable(between(text, "<Message>", "</Message>"));
-    return Error{Errc::xml_document, {}, "this is an XML answer of a server, not a checkpoint" + (message.empty() ? "" : ": " + message)};
+    return Error{Errc::xml_document,
+                 {},
+                 "this is an XML answer of a server, not a checkpoint" + (message.empty() ? "" : ": " + message)};
   }
   if (!text.empty() && (text[0] == '{' || text[0] == '[')) {
-    return Error{Errc::json_document, {},
-                 "this is a JSON text, not a checkpoint; most often the error message of a server: " + printable(text.substr(0, 200)) +
-                     ". A log-in, a token or an accepted licence may be missing"};
+    return Error{Errc::json_document,
+                 {},
+                 "this is a JSON text, not a checkpoint; most often the error message of a server: " +
+                     printable(text.substr(0, 200)) + ". A log-in, a token or an accepted licence may be missing"};
   }
   for (const Magic& magic : kMagics) {
-    if (raw.substr(0, magic.bytes.size()) == magic.bytes) return Error{magic.code, {}, "this is " + std::string(magic.says)};
+    if (raw.substr(0, magic.bytes.size()) == magic.bytes)
+      return Error{magic.code, {}, "this is " + std::string(magic.says)};
   }
   if (std::all_of(start.begin(), start.end(), [](uint8_t byte) { return byte == 0; })) {
-    return Error{Errc::zero_filled, {},
-                 "the first " + std::to_string(start.size()) + " bytes are all zero: the file was preallocated but never written"};
+    return Error{Errc::zero_filled,
+                 {},
+                 "the first " + std::to_string(start.size()) +
+                     " bytes are all zero: the file was preallocated but never written"};
   }
   return std::nullopt;
 }

@@ -84,23 +84,33 @@ void InspectJob::take_first(Heading& heading, ByteView bytes) {
   const uint64_t size = heading.source.size_bytes;
   const auto what = sniff(bytes.first(std::min<size_t>(bytes.size(), kSniffBytes)), size);
   if (size < 8) {
-    return refuse(heading, what && what->code != Errc::zero_filled ? *what
-                  : Error{Errc::file_too_short, {}, "the file has " + std::to_string(size) + " bytes, too short to hold the 8-byte header length"});
+    return refuse(heading, what && what->code != Errc::zero_filled
+                               ? *what
+                               : Error{Errc::file_too_short,
+                                       {},
+                                       "the file has " + std::to_string(size) +
+                                           " bytes, too short to hold the 8-byte header length"});
   }
   const auto header_bytes = load_le<uint64_t>(bytes.data());
   if (header_bytes > kHeaderBytesMax) {
-    return refuse(heading, what.value_or(Error{Errc::header_too_large, {},
-                                               "the first 8 bytes say that the header has " + std::to_string(header_bytes) +
-                                                   " bytes; the limit is " + std::to_string(kHeaderBytesMax) +
-                                                   ". Most likely this is not a safetensors file"}));
+    return refuse(heading,
+                  what.value_or(Error{Errc::header_too_large,
+                                      {},
+                                      "the first 8 bytes say that the header has " + std::to_string(header_bytes) +
+                                          " bytes; the limit is " + std::to_string(kHeaderBytesMax) +
+                                          ". Most likely this is not a safetensors file"}));
   }
   if (header_bytes > size - 8) {
-    return refuse(heading, Error{Errc::truncated_header, {},
-                                 "the file is truncated inside the header: it should have " + std::to_string(header_bytes) + " bytes, only " +
-                                     std::to_string(size - 8) + " remain"});
+    return refuse(heading,
+                  Error{Errc::truncated_header,
+                        {},
+                        "the file is truncated inside the header: it should have " + std::to_string(header_bytes) +
+                            " bytes, only " + std::to_string(size - 8) + " remain"});
   }
   if (header_bytes == 0) {
-    return refuse(heading, what && what->code == Errc::zero_filled ? *what : Error{Errc::header_not_json, {}, "the header has length 0"});
+    return refuse(heading, what && what->code == Errc::zero_filled
+                               ? *what
+                               : Error{Errc::header_not_json, {}, "the header has length 0"});
   }
   heading.source.header_bytes = header_bytes;
   heading.source.data_bytes = size - 8 - header_bytes;
@@ -123,11 +133,13 @@ void InspectJob::finish_header(Heading& heading) {
   heading.header = parse_header(heading.text.view());
   heading.text = Buffer();
   // Layout is only meaningful when every entry was read.
-  const bool whole = !heading.header.error || heading.header.error->code == Errc::unknown_dtype || heading.header.error->code == Errc::duplicate_tensor ||
+  const bool whole = !heading.header.error || heading.header.error->code == Errc::unknown_dtype ||
+                     heading.header.error->code == Errc::duplicate_tensor ||
                      heading.header.error->code == Errc::duplicate_key;
   if (whole) validate_layout(heading.header, heading.source.header_bytes, heading.source.data_bytes);
   if (heading.source.header_bytes > kHeaderBytesNote) {
-    heading.header.warnings.push_back({Errc::large_header, {}, "the header has " + std::to_string(heading.source.header_bytes) + " bytes"});
+    heading.header.warnings.push_back(
+        {Errc::large_header, {}, "the header has " + std::to_string(heading.source.header_bytes) + " bytes"});
   }
   if (heading.header.error) return refuse(heading, *heading.header.error);
   heading.finished = true;
@@ -142,10 +154,14 @@ JobStep InspectJob::finish_headers() {
   }
   const std::string_view twice = inventory.build_index();
   if (!twice.empty() && !result_.refusal) {
-    result_.refusal = Error{Errc::duplicate_tensor, std::string(twice), "`" + std::string(twice) + "` stands in two of the files"};
+    result_.refusal =
+        Error{Errc::duplicate_tensor, std::string(twice), "`" + std::string(twice) + "` stands in two of the files"};
   }
   if (inventory.tensors.size() > kTensorsMax && !result_.refusal) {
-    result_.refusal = Error{Errc::too_many_tensors, {}, std::to_string(inventory.tensors.size()) + " tensors; the limit is " + std::to_string(kTensorsMax)};
+    result_.refusal =
+        Error{Errc::too_many_tensors,
+              {},
+              std::to_string(inventory.tensors.size()) + " tensors; the limit is " + std::to_string(kTensorsMax)};
   }
   headings_.clear();
   if (result_.refusal) return JobStep::done;

@@ -42,11 +42,11 @@ class InspectJob final : public Job {
  private:
   struct Heading {
     Source source;
-    Buffer text;            // the N bytes of the header, while they arrive
-    uint64_t planned = 0;   // bytes of the header for which a window was handed out
+    Buffer text;           // the N bytes of the header, while they arrive
+    uint64_t planned = 0;  // bytes of the header for which a window was handed out
     uint64_t filled = 0;
     bool first_read = false;
-    bool known = false;     // N is known and plausible
+    bool known = false;  // N is known and plausible
     bool finished = false;
     Header header;
   };

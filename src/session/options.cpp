@@ -20,7 +20,8 @@ Result<PlanOptions> parse_options(std::string_view text) {
   PlanOptions options;
   const std::string to = word(json, "to");
   if (to.empty()) return fail(Errc::target_required, "to", "name the target dtype: bf16 or f16");
-  if (to != "bf16" && to != "f16") return fail(Errc::invalid_option, "to", "the target `" + to + "` is neither bf16 nor f16");
+  if (to != "bf16" && to != "f16")
+    return fail(Errc::invalid_option, "to", "the target `" + to + "` is neither bf16 nor f16");
   options.to = to == "bf16" ? Dtype::BF16 : Dtype::F16;
   const std::string others = word(json, "others");
   if (!others.empty() && others != "keep" && others != "cast") {
@@ -30,7 +31,8 @@ Result<PlanOptions> parse_options(std::string_view text) {
   if (const auto assume = json.find("assume"); assume != json.end()) {
     if (!assume->is_object()) return fail(Errc::invalid_option, "assume", "assume is not an object of subject: choice");
     for (const auto& [subject, choice] : assume->items()) {
-      if (!choice.is_string()) return fail(Errc::invalid_option, subject, "the choice for `" + subject + "` is not a word");
+      if (!choice.is_string())
+        return fail(Errc::invalid_option, subject, "the choice for `" + subject + "` is not a word");
       options.assumptions.push_back({subject, choice.get<std::string>()});
     }
   }

@@ -58,7 +58,10 @@ std::string receipt_reply(const Inspection& inspection, const Plan& plan, const 
   write_plan_fields(json, plan);
   json.field("recipe", "f32-mul-rne").field("version", WB_VERSION).key("sources").begin_array();
   for (const Source& source : inventory.sources) {
-    json.begin_object().field("name", std::string_view(source.name)).field("size_bytes", source.size_bytes).end_object();
+    json.begin_object()
+        .field("name", std::string_view(source.name))
+        .field("size_bytes", source.size_bytes)
+        .end_object();
   }
   json.end_array().key("assumed").begin_array();
   for (const AppliedAssumption& each : plan.assumed) {
@@ -77,8 +80,13 @@ std::string receipt_reply(const Inspection& inspection, const Plan& plan, const 
     json.begin_object().field("name", std::string_view(inventory.tensors[plan.steps[i].tensor].name));
     json.field("count", outcome.steps[i].nan_codes).end_object();
   }
-  json.end_array().field("f16_overflow", loss.overflow).field("f16_underflow", loss.underflow).key("dropped_names").begin_array();
-  for (size_t i = 0; i < plan.dropped.size(); ++i) json.value(std::string_view(inventory.tensors[plan.dropped[i]].name));
+  json.end_array()
+      .field("f16_overflow", loss.overflow)
+      .field("f16_underflow", loss.underflow)
+      .key("dropped_names")
+      .begin_array();
+  for (size_t i = 0; i < plan.dropped.size(); ++i)
+    json.value(std::string_view(inventory.tensors[plan.dropped[i]].name));
   json.end_array().end_object();
   return text;
 }

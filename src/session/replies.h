@@ -13,7 +13,8 @@ namespace wb {
 
 std::string error_reply(const Error& error);
 
-std::string report_reply(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config, const std::vector<Error>& warnings);
+std::string report_reply(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config,
+                         const std::vector<Error>& warnings);
 
 /// Rows [first, first + count), as far as there are any.
 std::string tensors_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);

@@ -12,9 +12,15 @@ namespace {
 
 class Report {
  public:
-  Report(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config, const std::vector<Error>& warnings)
-      : inspection_(inspection), inventory_(inspection.inventory), pairing_(pairing), config_(config), warnings_(warnings),
-        sums_(weight_sums(inventory_, pairing)), json_(text_) {}
+  Report(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config,
+         const std::vector<Error>& warnings)
+      : inspection_(inspection),
+        inventory_(inspection.inventory),
+        pairing_(pairing),
+        config_(config),
+        warnings_(warnings),
+        sums_(weight_sums(inventory_, pairing)),
+        json_(text_) {}
 
   std::string write() {
     json_.begin_object().field("format", "weighbridge.report").field("version", 1);
@@ -34,7 +40,9 @@ class Report {
   }
 
  private:
-  static std::string counted(uint64_t n, const std::string& one) { return std::to_string(n) + " " + one + (n == 1 ? "" : "s"); }
+  static std::string counted(uint64_t n, const std::string& one) {
+    return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+  }
 
   void verdict() {
     const uint64_t problems = count_problems();
@@ -45,7 +53,8 @@ class Report {
     } else if (problems > 0) {
       says = counted(problems, "weight") + " cannot be converted without you: " + first_problem();
     } else {
-      says = pairing_.pairs.empty() ? "nothing is quantized" : counted(pairing_.pairs.size(), "quantized weight") + ", every one understood";
+      says = pairing_.pairs.empty() ? "nothing is quantized"
+                                    : counted(pairing_.pairs.size(), "quantized weight") + ", every one understood";
     }
     json_.field("verdict", word).field("verdict_text", std::string_view(says));
     if (inspection_.refusal) {
@@ -54,7 +63,9 @@ class Report {
     }
   }
 
-  static bool is_problem(const Pair& pair) { return pair.state() == PairState::undecided || pair.state() == PairState::refused; }
+  static bool is_problem(const Pair& pair) {
+    return pair.state() == PairState::undecided || pair.state() == PairState::refused;
+  }
 
   uint64_t count_problems() const {
     return static_cast<uint64_t>(std::count_if(pairing_.pairs.begin(), pairing_.pairs.end(), is_problem));
@@ -62,7 +73,8 @@ class Report {
 
   std::string first_problem() const {
     const auto pair = std::find_if(pairing_.pairs.begin(), pairing_.pairs.end(), is_problem);
-    const auto issue = std::find_if(pair->issues.begin(), pair->issues.end(), [](const Error& e) { return issue_kind(e.code) != IssueKind::note; });
+    const auto issue = std::find_if(pair->issues.begin(), pair->issues.end(),
+                                    [](const Error& e) { return issue_kind(e.code) != IssueKind::note; });
     return issue->message;
   }
 
@@ -70,7 +82,10 @@ class Report {
     json_.key("sources").begin_array();
     for (const Source& source : inventory_.sources) {
       json_.begin_object().field("name", std::string_view(source.name)).field("size_bytes", source.size_bytes);
-      json_.field("header_bytes", source.header_bytes).field("data_bytes", source.data_bytes).field("tensors", source.tensors).end_object();
+      json_.field("header_bytes", source.header_bytes)
+          .field("data_bytes", source.data_bytes)
+          .field("tensors", source.tensors)
+          .end_object();
       file_bytes_ += source.size_bytes;
       header_bytes_ += source.header_bytes;
     }
@@ -101,7 +116,10 @@ class Report {
     for (int i = 0; i < kDtypeCount; ++i) {
       if (rows[i].tensors == 0) continue;
       const DtypeInfo& info = dtype_info(static_cast<Dtype>(i));
-      json_.begin_object().field("dtype", info.name).field("kind", dtype_kind_name(info.kind)).field("tensors", rows[i].tensors);
+      json_.begin_object()
+          .field("dtype", info.name)
+          .field("kind", dtype_kind_name(info.kind))
+          .field("tensors", rows[i].tensors);
       json_.field("elements", rows[i].elements).field("bytes", rows[i].bytes).end_object();
     }
     json_.end_array();
@@ -117,13 +135,17 @@ class Report {
       const Tensor& weight = inventory_.tensors[pair.weight];
       Row& row = rows[pair.scheme];
       ++row.weights;
-      row.parameters += weight.elements * pair.per_element;
+      row.parameters += pair.parameters(inventory_);
       row.bytes += weight.bytes();
     }
     json_.key("schemes").begin_array();
     for (const auto& [id, row] : rows) {
       const Scheme& info = scheme(id);
-      json_.begin_object().field("scheme", id).field("title", info.title).field("weights", row.weights).field("parameters", row.parameters);
+      json_.begin_object()
+          .field("scheme", id)
+          .field("title", info.title)
+          .field("weights", row.weights)
+          .field("parameters", row.parameters);
       json_.field("bytes", row.bytes).field("supported", info.supported).field("formula", info.formula).end_object();
     }
     json_.end_array();
@@ -197,7 +219,11 @@ class Report {
         if (pairing_.roles[i] == role) names.push_back(inventory_.tensors[i].name);
       }
       if (names.empty()) continue;
-      json_.begin_object().field("group", group).field("count", static_cast<uint64_t>(names.size())).key("names").begin_array();
+      json_.begin_object()
+          .field("group", group)
+          .field("count", static_cast<uint64_t>(names.size()))
+          .key("names")
+          .begin_array();
       for (size_t i = 0; i < names.size() && i < kNamesMax; ++i) json_.value(names[i]);
       json_.end_array().end_object();
     }
@@ -206,15 +232,19 @@ class Report {
 
   static void write_terms(JsonWriter& json, const MemoryStage& stage) {
     json.begin_array();
-    for (const MemoryTerm& term : stage.terms) json.begin_object().field("name", term.name).field("bytes", term.bytes).end_object();
+    for (const MemoryTerm& term : stage.terms)
+      json.begin_object().field("name", term.name).field("bytes", term.bytes).end_object();
     json.end_array();
   }
 
   void ram() {
     json_.key("ram").begin_object().key("per_dtype").begin_array();
-    const std::pair<std::string_view, uint64_t> rows[] = {
-        {"as_stored", sums_.file_bytes}, {"bf16", bytes_as(sums_, 2)}, {"f16", bytes_as(sums_, 2)}, {"f32", bytes_as(sums_, 4)}};
-    for (const auto& [dtype, bytes] : rows) json_.begin_object().field("dtype", dtype).field("bytes", bytes).end_object();
+    const std::pair<std::string_view, uint64_t> rows[] = {{"as_stored", sums_.file_bytes},
+                                                          {"bf16", bytes_as(sums_, 2)},
+                                                          {"f16", bytes_as(sums_, 2)},
+                                                          {"f32", bytes_as(sums_, 4)}};
+    for (const auto& [dtype, bytes] : rows)
+      json_.begin_object().field("dtype", dtype).field("bytes", bytes).end_object();
     json_.end_array();
     const std::vector<LoaderTimeline> loaders = loader_timelines(sums_);
     load_stages(loaders[0], loaders[1]);
@@ -237,8 +267,11 @@ class Report {
   // The table of the InvokeAI fix: the same file through the loader before and after it.
   void load_stages(const LoaderTimeline& before, const LoaderTimeline& after) {
     json_.key("load_stages").begin_object().field("file_read_bytes", before.stages[0].total_bytes());
-    json_.field("dequantized_f32_bytes", before.stages[1].total_bytes()).field("dequantized_bf16_bytes", after.stages[1].total_bytes());
-    json_.field("peak_f32_bytes", before.peak.total_bytes()).field("peak_bf16_bytes", after.peak.total_bytes()).end_object();
+    json_.field("dequantized_f32_bytes", before.stages[1].total_bytes())
+        .field("dequantized_bf16_bytes", after.stages[1].total_bytes());
+    json_.field("peak_f32_bytes", before.peak.total_bytes())
+        .field("peak_bf16_bytes", after.peak.total_bytes())
+        .end_object();
   }
 
   static constexpr size_t kNamesMax = 100;
@@ -258,7 +291,8 @@ class Report {
 
 }  // namespace
 
-std::string report_reply(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config, const std::vector<Error>& warnings) {
+std::string report_reply(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config,
+                         const std::vector<Error>& warnings) {
   return Report(inspection, pairing, config, warnings).write();
 }
 

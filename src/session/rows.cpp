@@ -21,9 +21,15 @@ std::string_view dtype_text(const Tensor& tensor) {
 void write_tensor(JsonWriter& json, const Inspection& inspection, const Pairing& pairing, uint32_t index) {
   const Tensor& tensor = inspection.inventory.tensors[index];
   const DtypeKind kind = tensor.unknown_dtype.empty() ? dtype_info(tensor.dtype).kind : DtypeKind::other;
-  json.begin_object().field("name", std::string_view(tensor.name)).field("dtype", dtype_text(tensor)).field("kind", dtype_kind_name(kind));
+  json.begin_object()
+      .field("name", std::string_view(tensor.name))
+      .field("dtype", dtype_text(tensor))
+      .field("kind", dtype_kind_name(kind));
   write_shape(json, tensor.shape);
-  json.field("source", tensor.source).field("begin", tensor.begin).field("end", tensor.end).field("elements", tensor.elements);
+  json.field("source", tensor.source)
+      .field("begin", tensor.begin)
+      .field("end", tensor.end)
+      .field("elements", tensor.elements);
   json.field("role", role_name(pairing.roles[index])).field("pair", static_cast<int>(pairing.pair_of[index]));
   if (const auto* values = inspection.values.inline_values(index)) {
     json.key("values").begin_array();
@@ -81,14 +87,15 @@ void write_pair(JsonWriter& json, const Inspection& inspection, const Pair& pair
   json.begin_object().field("weight", std::string_view(pair_name(inventory, pair))).field("scheme", pair.scheme);
   json.field("dtype", orphan ? std::string_view() : dtype_text(weight));
   write_shape(json, weight.shape);
-  json.field("parameters", weight.elements * pair.per_element).field("bytes", weight.bytes());
+  json.field("parameters", pair.parameters(inventory)).field("bytes", weight.bytes());
   json.field("granularity", granularity_name(pair.granularity)).key("group").begin_array();
   json.value(pair.grid.group_rows).value(pair.grid.group_cols).end_array().key("scales").begin_array();
   for (const uint32_t scale : pair.scales) write_scale(json, inspection, scale);
   const std::string formula = formula_text(inventory, pair);
   json.end_array().field("formula", std::string_view(formula)).key("evidence").begin_array();
   for (const EvidenceText& row : kEvidence) {
-    if (pair.evidence & evidence_bit(row.evidence)) json.begin_object().field("source", row.source).field("says", row.says).end_object();
+    if (pair.evidence & evidence_bit(row.evidence))
+      json.begin_object().field("source", row.source).field("says", row.says).end_object();
   }
   json.end_array().field("state", state_name(pair.state())).key("issues").begin_array();
   for (const Error& issue : pair.issues) write_issue(json, issue);

@@ -11,8 +11,8 @@ constexpr float kF16Overflow = 65520.0f;
 
 }  // namespace
 
-Result<std::unique_ptr<ScanJob>> ScanJob::create(const Inventory& inventory, const Pairing& pairing, SmallValues& values, F16Losses& losses,
-                                                 const PlanOptions& options) {
+Result<std::unique_ptr<ScanJob>> ScanJob::create(const Inventory& inventory, const Pairing& pairing,
+                                                 SmallValues& values, F16Losses& losses, const PlanOptions& options) {
   std::unique_ptr<ScanJob> job(new ScanJob(inventory, pairing, values, losses, options));
   for (const Pair& pair : pairing.pairs) {
     if (pair.weight == kNoTensor || pair.scales.empty() || !scheme(pair.scheme).supported) continue;
@@ -48,7 +48,8 @@ uint8_t* ScanJob::input() { return scale_reader_ ? scale_reader_->input() : coun
 
 JobStep ScanJob::feed() {
   if (!scale_reader_) return count(counter_->feed());
-  scale_reader_->feed([this](size_t range, uint64_t offset_bytes, ByteView bytes) { take_scales(range, offset_bytes, bytes); });
+  scale_reader_->feed(
+      [this](size_t range, uint64_t offset_bytes, ByteView bytes) { take_scales(range, offset_bytes, bytes); });
   if (!scale_reader_->finished()) return JobStep::need_input;
   scale_reader_.reset();
   return begin_counting();
@@ -63,14 +64,19 @@ void ScanJob::take_scales(size_t range, uint64_t offset_bytes, ByteView bytes) {
   stats.add(widened_.data(), n);
 }
 
-bool ScanJob::may_overflow(const Pair& pair, Dtype codec) const {
-  if (!is_fp8_payload(codec)) return true;  // floats reach beyond f16 without any scale
+bool ScanJob::may_overflow(const Pair& pair) const {
+  float largest_code = codec_info(pair.codec).max_finite;
+  for (const float global :
+       pair.global_scale == kNoTensor ? std::vector<float>{} : *values_.global_scale(pair.global_scale)) {
+    largest_code =
+        std::max(largest_code, codec_info(pair.codec).max_finite * std::fabs(pair.divide_global ? 1 / global : global));
+  }
   float scale = 1;
   if (!pair.scales.empty()) {
     const ScaleStats* stats = values_.scale(pair.scales[0]);
     scale = stats ? stats->largest_magnitude() : INFINITY;
   }
-  return !(kernels::max_finite(codec) * scale < kF16Overflow);
+  return !(largest_code * scale < kF16Overflow);
 }
 
 // The weights whose largest code times their largest scale leaves f16, and the floats to be cast.
@@ -79,7 +85,8 @@ JobStep ScanJob::begin_counting() {
   counting_.to = Dtype::F16;
   Answers answers(options_.assumptions);
   for (const Pair& pair : pairing_.pairs) {
-    const bool convertible = pair.weight != kNoTensor && scheme(pair.scheme).supported && pair.state() != PairState::refused;
+    const bool convertible =
+        pair.weight != kNoTensor && scheme(pair.scheme).supported && pair.state() != PairState::refused;
     if (convertible) count_weight(pair, answers);
   }
   for (uint32_t i = 0; options_.cast_others && i < inventory_.tensors.size(); ++i) {
@@ -92,47 +99,42 @@ JobStep ScanJob::begin_counting() {
   return count(counter_->begin());
 }
 
-Step& ScanJob::add(uint32_t tensor, Action action, Dtype codec) {
-  Step step;
-  step.tensor = tensor;
-  step.action = action;
-  step.codec = codec;
-  step.dtype = Dtype::F16;
-  counting_.steps.push_back(step);
-  return counting_.steps.back();
-}
-
 // Where an answer decides how the codes are read, or whether they are multiplied, it decides the losses too.
 void ScanJob::count_weight(const Pair& pair, Answers& answers) {
-  const std::string& name = pair_name(inventory_, pair);
-  Dtype codec = pair.codec;
-  if (pair.has(Errc::layout_undecided)) {
-    losses_.erase(pair.weight);
-    if (answers.answer(Errc::layout_undecided, name, pair.scheme) == "e5m2") codec = Dtype::F8_E5M2;
+  Pair decided = pair;
+  bool multiply = pair.scheme != "scaled_float";
+  for (const Error& issue : pair.issues) {
+    if (issue_kind(issue.code) != IssueKind::question) continue;
+    losses_.erase(pair.weight);  // a scan before this one may have had another answer
+    const auto choice = answers.answer(issue.code, pair_name(inventory_, pair), pair.scheme);
+    multiply = multiply || choice == "multiply";
+    apply_choice(choice.value_or(""), decided);
   }
-  if (pair.scheme == "scaled_float") {
-    losses_.erase(pair.weight);
-    if (answers.answer(Errc::scale_on_float_weight, name, pair.scheme) != "multiply") {
-      if (options_.cast_others) count_cast(pair.weight);
-      return;
-    }
+  if (!multiply) {
+    if (options_.cast_others) count_cast(pair.weight);
+    return;
   }
-  if (losses_.contains(pair.weight) || !may_overflow(pair, codec)) return;
-  Step& step = add(pair.weight, Action::dequantize, codec);
-  step.grid = pair.scales.empty() ? unscaled_grid(inventory_.tensors[pair.weight]) : pair.grid;
-  if (!pair.scales.empty()) step.scale = pair.scales[0];
+  if (losses_.contains(pair.weight) || !may_overflow(decided)) return;
+  counting_.steps.push_back(dequantizing_step(inventory_, values_, decided, Dtype::F16));
 }
 
 void ScanJob::count_cast(uint32_t tensor) {
   const Dtype dtype = inventory_.tensors[tensor].dtype;
   const bool wide = dtype == Dtype::F32 || dtype == Dtype::F64 || dtype == Dtype::BF16;
-  if (wide && !losses_.contains(tensor)) add(tensor, Action::cast, dtype);
+  if (!wide || losses_.contains(tensor)) return;
+  Step step;
+  step.tensor = tensor;
+  step.action = Action::cast;
+  step.codec = codec_of(dtype);
+  step.dtype = Dtype::F16;
+  counting_.steps.push_back(std::move(step));
 }
 
 JobStep ScanJob::count(JobStep step) {
   if (step == JobStep::failed) return failed(counter_->error());
   if (step == JobStep::done) {
-    for (size_t i = 0; i < counting_.steps.size(); ++i) losses_[counting_.steps[i].tensor] = counter_->outcomes()[i].loss;
+    for (size_t i = 0; i < counting_.steps.size(); ++i)
+      losses_[counting_.steps[i].tensor] = counter_->outcomes()[i].loss;
   }
   return step;
 }

@@ -17,8 +17,8 @@ namespace wb {
 class ScanJob final : public Job {
  public:
   /// Everything must outlive the job; `values` and `losses` are added to. Errc: out_of_memory.
-  static Result<std::unique_ptr<ScanJob>> create(const Inventory& inventory, const Pairing& pairing, SmallValues& values, F16Losses& losses,
-                                                 const PlanOptions& options);
+  static Result<std::unique_ptr<ScanJob>> create(const Inventory& inventory, const Pairing& pairing,
+                                                 SmallValues& values, F16Losses& losses, const PlanOptions& options);
 
   JobStep begin() override;
   std::optional<Window> next_read() override;
@@ -26,7 +26,8 @@ class ScanJob final : public Job {
   JobStep feed() override;
 
  private:
-  ScanJob(const Inventory& inventory, const Pairing& pairing, SmallValues& values, F16Losses& losses, const PlanOptions& options)
+  ScanJob(const Inventory& inventory, const Pairing& pairing, SmallValues& values, F16Losses& losses,
+          const PlanOptions& options)
       : inventory_(inventory), pairing_(pairing), values_(values), losses_(losses), options_(options) {}
 
   void take_scales(size_t range, uint64_t offset_bytes, ByteView bytes);
@@ -34,8 +35,7 @@ class ScanJob final : public Job {
   JobStep count(JobStep step);
   void count_weight(const Pair& pair, Answers& answers);
   void count_cast(uint32_t tensor);
-  Step& add(uint32_t tensor, Action action, Dtype codec);
-  bool may_overflow(const Pair& pair, Dtype codec) const;
+  bool may_overflow(const Pair& pair) const;
 
   const Inventory& inventory_;
   const Pairing& pairing_;

@@ -15,7 +15,8 @@ Reply Session::refuse(const Error& error) {
 // 1. What is to be opened.
 
 Reply Session::add_source(std::string_view name, uint64_t size_bytes) {
-  if (inspected_ || job_) return refuse({Errc::wrong_state, std::string(name), "sources are added before the first job"});
+  if (inspected_ || job_)
+    return refuse({Errc::wrong_state, std::string(name), "sources are added before the first job"});
   Source source;
   source.name = name;
   source.size_bytes = size_bytes;
@@ -25,7 +26,8 @@ Reply Session::add_source(std::string_view name, uint64_t size_bytes) {
 }
 
 Reply Session::add_side_file(std::string_view name, ByteView text) {
-  if (inspected_ || job_) return refuse({Errc::wrong_state, std::string(name), "side files are added before the first job"});
+  if (inspected_ || job_)
+    return refuse({Errc::wrong_state, std::string(name), "side files are added before the first job"});
   const Status status = read_side_file(std::string(name), text, config_);
   if (!status) warnings_.push_back(status.error());
   side_file_ = Buffer();
@@ -87,7 +89,9 @@ std::optional<Window> Session::next_read() {
 }
 
 uint8_t* Session::input(uint64_t length_bytes) {
-  if (job_) return wants_ != JobStep::need_input || outstanding_.empty() || length_bytes > kWindowBytes ? nullptr : job_->input();
+  if (job_)
+    return wants_ != JobStep::need_input || outstanding_.empty() || length_bytes > kWindowBytes ? nullptr
+                                                                                                : job_->input();
   auto buffer = Buffer::create(length_bytes == 0 ? 1 : length_bytes);
   if (!buffer) return nullptr;
   side_file_ = std::move(*buffer);
@@ -102,7 +106,9 @@ JobStep Session::feed(uint64_t length_bytes) {
   const Window window = outstanding_.front();
   outstanding_.pop_front();
   if (length_bytes != window.end - window.begin) {
-    refuse({Errc::source_changed, {}, "a read of " + std::to_string(window.end - window.begin) + " bytes gave " + std::to_string(length_bytes)});
+    refuse({Errc::source_changed,
+            {},
+            "a read of " + std::to_string(window.end - window.begin) + " bytes gave " + std::to_string(length_bytes)});
     job_.reset();
     return JobStep::failed;
   }
@@ -193,7 +199,7 @@ Reply Session::plan() {
   if (inspection_.refusal) return refuse(*inspection_.refusal);
   if (!scanned_) return refuse({Errc::wrong_state, {}, "a plan needs options and a finished scan"});
   abandon_job();
-  auto plan = make_plan(inspection_.inventory, pairing_, losses_, *options_);
+  auto plan = make_plan(inspection_.inventory, pairing_, inspection_.values, losses_, *options_);
   if (!plan) return refuse(plan.error());
   plan_ = std::move(*plan);
   converted_ = verified_ = false;

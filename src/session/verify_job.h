@@ -39,7 +39,8 @@ class VerifyJob final : public Job {
     hash_.update(buffer_.view().first(static_cast<size_t>(window.end - window.begin)));
     if (window.end < output_bytes_) return JobStep::need_input;
     if (hash_.digest() == expected_) return JobStep::done;
-    return failed({Errc::verify_failed, {}, "the bytes on disk are not those that were computed; the file is not to be trusted"});
+    return failed(
+        {Errc::verify_failed, {}, "the bytes on disk are not those that were computed; the file is not to be trusted"});
   }
 
  private:

@@ -41,7 +41,9 @@ class SessionBinding {
     input_bytes_ = length_bytes;
     return pointer(input_);
   }
-  int feed(double length_bytes) { return static_cast<int>(session_.feed(exact(length_bytes) ? static_cast<uint64_t>(length_bytes) : 0)); }
+  int feed(double length_bytes) {
+    return static_cast<int>(session_.feed(exact(length_bytes) ? static_cast<uint64_t>(length_bytes) : 0));
+  }
   double out_ptr() const { return pointer(session_.output().data()); }
   double out_length() const { return static_cast<double>(session_.output().size()); }
   int resume() { return static_cast<int>(session_.resume()); }

@@ -52,7 +52,8 @@ double time_ns(const std::function<void()>& call) {
 /// Weights as a checkpoint has them: Gaussian, the largest near the format's maximum, no NaN.
 void fill(Dtype from, std::vector<uint8_t>& bytes) {
   std::mt19937 random(1);
-  std::normal_distribution<float> gauss(0.0f, is_fp8_payload(from) ? max_finite(from) / 4.5f : 0.02f);
+  std::normal_distribution<float> gauss(0.0f,
+                                        is_fp8_payload(from) ? codec_info(codec_of(from)).max_finite / 4.5f : 0.02f);
   std::vector<uint8_t> some(kCacheBytes);
   const size_t element = dtype_info(from).bits / 8;
   std::vector<float> magnitudes;
@@ -60,7 +61,8 @@ void fill(Dtype from, std::vector<uint8_t>& bytes) {
                       : from == Dtype::F8_E5M2     ? f32_from_f8_e5m2
                       : from == Dtype::F8_E4M3FNUZ ? f32_from_f8_e4m3fnuz
                                                    : f32_from_f8_e5m2fnuz;
-  for (int code = 0; code < 128 && decode(static_cast<uint8_t>(code)) <= max_finite(from); ++code) {
+  for (int code = 0; code < 128 && decode(static_cast<uint8_t>(code)) <= codec_info(codec_of(from)).max_finite;
+       ++code) {
     magnitudes.push_back(decode(static_cast<uint8_t>(code)));
   }
   for (size_t at = 0; at < some.size(); at += element) {
@@ -141,8 +143,10 @@ int main(int argc, char** argv) {
   row("yardstick: widening copy", "", 1, [&](size_t n) { widen_bytes(in.data(), n, out.data()); });
   for (const Kernel& kernel : all_kernels()) {
     if (!wanted(kernel.name, argc, argv)) continue;
-    fill(kernel.from, in);
-    const size_t element = dtype_info(kernel.from).bits / 8;
+    const uint32_t bits = codec_info(kernel.from).bits;
+    if (bits < 8) continue;
+    fill(is_wire_dtype(kernel.from) ? dtype_of(kernel.from) : Dtype::I8, in);
+    const size_t element = bits / 8;
     for (const Shape& shape : kernel.strip ? std::span<const Shape>(kShapes) : std::span<const Shape>(kCast)) {
       row(kernel.name, shape.name, element, [&](size_t n) { run(kernel, shape, scales, in.data(), n, out.data()); });
     }

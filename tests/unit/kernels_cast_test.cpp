@@ -29,7 +29,8 @@ Elements store(Dtype dtype, const std::vector<uint64_t>& bits) {
 std::vector<uint16_t> expected_cast(const Kernel& kernel, const std::vector<uint64_t>& bits) {
   std::vector<uint16_t> expected;
   for (const uint64_t element : bits) {
-    expected.push_back(static_cast<uint16_t>(oracle::nearest(kernel.to, oracle::value_of(kernel.from, element))));
+    expected.push_back(
+        static_cast<uint16_t>(oracle::nearest(kernel.to, oracle::value_of(dtype_of(kernel.from), element))));
   }
   return expected;
 }
@@ -90,7 +91,7 @@ std::vector<uint64_t> tricky_elements(Dtype dtype) {
 TEST_CASE("casts of every tricky number", "[kernels]") {
   for (const Kernel& kernel : all_kernels()) {
     if (!kernel.cast) continue;
-    const Elements elements = store(kernel.from, tricky_elements(kernel.from));
+    const Elements elements = store(dtype_of(kernel.from), tricky_elements(dtype_of(kernel.from)));
     INFO(kernel.name);
     CHECK(oracle::cast_difference(kernel, elements.bytes, elements.bits.size(), expected_cast(kernel, elements.bits)) ==
           "");
@@ -101,12 +102,12 @@ TEST_CASE("short casts at odd addresses", "[kernels]") {
   Random random(9);
   for (const Kernel& kernel : all_kernels()) {
     if (!kernel.cast) continue;
-    const std::vector<uint64_t> pool = tricky_elements(kernel.from);
+    const std::vector<uint64_t> pool = tricky_elements(dtype_of(kernel.from));
     for (size_t n = 0; n <= 70; ++n) {
       for (size_t offset = 0; offset < 4; ++offset) {
         std::vector<uint64_t> bits;
         for (size_t i = 0; i < n; ++i) bits.push_back(pool[random.below(static_cast<uint32_t>(pool.size()))]);
-        const std::string difference = oracle::cast_difference(kernel, store(kernel.from, bits).bytes, n,
+        const std::string difference = oracle::cast_difference(kernel, store(dtype_of(kernel.from), bits).bytes, n,
                                                                expected_cast(kernel, bits), offset, (offset + n) % 3);
         if (!difference.empty())
           FAIL_CHECK(kernel.name << ", " << n << " elements, offset " << offset << ": " << difference);
@@ -188,7 +189,7 @@ TEST_CASE("counting what f16 would lose of scaled codes", "[kernels]") {
         expected.overflow += 2 * (lost == oracle::Lost::overflow);
         expected.underflow += 2 * (lost == oracle::Lost::underflow);
       }
-      const F16Loss loss = count_f16_loss_strip(from, codes.data(), 2, 256, &scale, 256);
+      const F16Loss loss = count_f16_loss_strip(codec_of(from), codes.data(), 2, 256, &scale, 256);
       if (loss.overflow == expected.overflow && loss.underflow == expected.underflow) continue;
       FAIL_CHECK(dtype_info(from).name << ", scale " << std::hexfloat << scale << ": overflow " << loss.overflow
                                        << " of " << expected.overflow << ", underflow " << loss.underflow << " of "
@@ -204,11 +205,11 @@ TEST_CASE("losses are counted group by group", "[kernels]") {
   const uint8_t row[] = {0x7E, 0x01, 0x7F, /**/ 0x7E, 0x01, 0xFE, /**/ 0x01, 0x80};  // groups of three, the last of two
   std::vector<uint8_t> codes(3 * std::size(row));
   for (size_t i = 0; i < codes.size(); ++i) codes[i] = row[i % std::size(row)];
-  const F16Loss loss = count_f16_loss_strip(Dtype::F8_E4M3, codes.data(), 3, 8, scales, 3);
+  const F16Loss loss = count_f16_loss_strip(Codec::F8_E4M3, codes.data(), 3, 8, scales, 3);
   CHECK(loss.overflow == 6);
   CHECK(loss.underflow == 3);
   const std::vector<uint8_t> many(1000, 0x7E);  // more than a block of the counter holds
-  CHECK(count_f16_loss_strip(Dtype::F8_E4M3, many.data(), 1, 1000, &scales[1], 1000).overflow == 1000);
-  CHECK(count_f16_loss_strip(Dtype::F8_E4M3, many.data(), 0, 1000, scales, 1000).overflow == 0);
-  CHECK(count_f16_loss_strip(Dtype::F8_E4M3, nullptr, 4, 0, nullptr, 128).overflow == 0);
+  CHECK(count_f16_loss_strip(Codec::F8_E4M3, many.data(), 1, 1000, &scales[1], 1000).overflow == 1000);
+  CHECK(count_f16_loss_strip(Codec::F8_E4M3, many.data(), 0, 1000, scales, 1000).overflow == 0);
+  CHECK(count_f16_loss_strip(Codec::F8_E4M3, nullptr, 4, 0, nullptr, 128).overflow == 0);
 }

@@ -179,7 +179,7 @@ TEST_CASE("every kernel gives the reference's vectors", "[kernels]") {
   };
   for (const Row& row : rows) {
     for (const Kernel& kernel : all_kernels()) {
-      if (kernel.from != row.from || kernel.to != row.to) continue;
+      if (kernel.from != codec_of(row.from) || kernel.to != row.to) continue;
       INFO(kernel.name << ": " << row.name);
       for (const size_t n : {size_t{1}, size_t{40}, size_t{700}}) {
         CHECK(oracle::strip_difference(kernel, {1, n, n}, std::vector<uint8_t>(n, row.code), {float_of(row.scale)},
@@ -195,38 +195,38 @@ TEST_CASE("the kernel table is sound", "[kernels]") {
   for (const Kernel& kernel : all_kernels()) {
     INFO(kernel.name);
     CHECK(names.insert(kernel.name).second);
-    CHECK((kernel.strip != nullptr) == is_fp8_payload(kernel.from));
     CHECK((kernel.cast != nullptr) != (kernel.strip != nullptr));
     seen_simd = seen_simd || kernel.isa == Isa::simd128;
     CHECK((kernel.isa == Isa::simd128) == seen_simd);  // the reference comes first
-    const Kernel* best = find_kernel(kernel.from, kernel.to);
+    const Kernel* best =
+        kernel.strip ? find_strip(kernel.from, kernel.to) : find_cast(dtype_of(kernel.from), kernel.to);
     REQUIRE(best);
     CHECK(best->isa >= kernel.isa);
   }
 #ifdef __wasm_simd128__
   CHECK(seen_simd);
-  CHECK(find_kernel(Dtype::F8_E4M3, Dtype::BF16)->name == "bf16_from_f8_e4m3__strip__simd128");
+  CHECK(find_strip(Codec::F8_E4M3, Dtype::BF16)->name == "bf16_from_f8_e4m3__strip__simd128");
 #else
   CHECK(!seen_simd);
-  CHECK(find_kernel(Dtype::F8_E4M3, Dtype::BF16)->name == "bf16_from_f8_e4m3__strip__scalar");
+  CHECK(find_strip(Codec::F8_E4M3, Dtype::BF16)->name == "bf16_from_f8_e4m3__strip__scalar");
 #endif
-  CHECK(find_kernel(Dtype::F64, Dtype::F16)->name == "f16_from_f64__cast__scalar");
+  CHECK(find_cast(Dtype::F64, Dtype::F16)->name == "f16_from_f64__cast__scalar");
   int pairs = 0;
   for (int from = 0; from < kDtypeCount; ++from) {
     for (int to = 0; to < kDtypeCount; ++to) {
-      pairs += find_kernel(static_cast<Dtype>(from), static_cast<Dtype>(to)) != nullptr;
+      pairs += find_cast(static_cast<Dtype>(from), static_cast<Dtype>(to)) != nullptr;
     }
   }
-  CHECK(pairs == 14);
-  CHECK(find_kernel(Dtype::BF16, Dtype::BF16) == nullptr);
-  CHECK(find_kernel(Dtype::F8_E8M0, Dtype::BF16) == nullptr);
+  CHECK(pairs == 6);
+  CHECK(find_cast(Dtype::BF16, Dtype::BF16) == nullptr);
+  CHECK(find_strip(Codec::F8_E8M0, Dtype::BF16) == nullptr);
 }
 
-TEST_CASE("max_finite is the payload's largest number", "[kernels]") {
-  CHECK(max_finite(Dtype::F8_E4M3) == 448);
-  CHECK(max_finite(Dtype::F8_E5M2) == 57344);
-  CHECK(max_finite(Dtype::F8_E4M3FNUZ) == 240);
-  CHECK(max_finite(Dtype::F8_E5M2FNUZ) == 57344);
+TEST_CASE("codec_info knows the payload's largest number", "[kernels]") {
+  CHECK(codec_info(Codec::F8_E4M3).max_finite == 448);
+  CHECK(codec_info(Codec::F8_E5M2).max_finite == 57344);
+  CHECK(codec_info(Codec::F8_E4M3FNUZ).max_finite == 240);
+  CHECK(codec_info(Codec::F8_E5M2FNUZ).max_finite == 57344);
 }
 
 TEST_CASE("stored scales widen exactly", "[kernels]") {
