@@ -31,6 +31,7 @@ class Planner {
     plan_.to = options_.to;
     plan_.cast_others = options_.cast_others;
     drop_.assign(inventory_.tensors.size(), 0);
+    plan_.steps.reserve(inventory_.tensors.size());
     WB_CHECK(refuse_if_any());  // 1. nothing is written beside a refusal
     for (const Pair& pair : pairing_.pairs)
       WB_CHECK(plan_pair(pair));  // 2. quantized weights, with the answers to their questions
@@ -176,18 +177,12 @@ class Planner {
     std::sort(plan_.steps.begin(), plan_.steps.end(),
               [](const Step& a, const Step& b) { return written_before(a.dtype, *a.name, b.dtype, *b.name); });
     WB_CHECK(refuse_taken_names());
-    std::vector<TensorEntry> entries;
+    std::vector<WrittenTensor> entries;
     entries.reserve(plan_.steps.size());
     uint64_t offset = 0;
     for (const Step& step : plan_.steps) {
-      TensorEntry entry;
-      entry.name = *step.name;
-      entry.dtype = step.dtype;
-      entry.shape = *step.shape;
-      entry.begin = offset;
+      entries.push_back({*step.name, step.dtype, step.shape, offset, offset + step.out_bytes});
       offset += step.out_bytes;
-      entry.end = offset;
-      entries.push_back(std::move(entry));
     }
     WB_TRY(plan_.header, write_header(entries, output_metadata()));
     plan_.output_bytes = plan_.header.size() + offset;
@@ -239,7 +234,8 @@ class Planner {
 Grid unscaled_grid(const Tensor& tensor) {
   Grid grid;
   grid.rows = grid.batch_rows = grid.group_rows = grid.grid_rows = grid.grid_cols = 1;
-  grid.cols = grid.group_cols = std::max<uint64_t>(tensor.elements, 1);
+  grid.cols = tensor.elements;
+  grid.group_cols = std::max<uint64_t>(tensor.elements, 1);
   return grid;
 }
 

@@ -157,6 +157,7 @@ class Matcher {
       return accept(Granularity::block, m_.rows, (*hints_.block)[0], (*hints_.block)[1]);
     // The customary sizes: squares first, then groups along a row.
     for (const uint64_t size : {128, 64, 32, 256, 16}) {
+      if (hints_.block && *hints_.block == std::array<uint64_t, 2>{size, size}) continue;  // tried
       if (block_fits(grid, {size, size})) return accept_assumed(size, size);
     }
     for (const uint64_t size : {128, 64, 32, 16}) {

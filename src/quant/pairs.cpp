@@ -44,16 +44,18 @@ bool is_swizzled_mx(const Tensor& weight, const Tensor& scale) {
 // Schemes that are read in a way of their own; the others are codes with a grid of scales.
 struct Resolver {
   std::string_view scheme;
+  DtypeSet payloads;  ///< what its payload may be stored as; a marker may name a scheme beside any tensor
   void (*resolve)(const ResolveContext&, Pair&);
 };
+constexpr DtypeSet kPackedBytes = dtype_bit(Dtype::U8) | dtype_bit(Dtype::I8);
 constexpr Resolver kResolvers[] = {
-    {"int8", resolve_int8},
-    {"bnb_int8", resolve_bnb_int8},
-    {"compressed_int", resolve_compressed_int},
-    {"mxfp8", resolve_mxfp8},
-    {"mxfp4", resolve_mxfp4},
-    {"nvfp4", resolve_nvfp4},
-    {"fp4_native", resolve_fp4_native},
+    {"int8", dtype_bit(Dtype::I8), resolve_int8},
+    {"bnb_int8", dtype_bit(Dtype::I8), resolve_bnb_int8},
+    {"compressed_int", dtype_bit(Dtype::I32), resolve_compressed_int},
+    {"mxfp8", dtype_bit(Dtype::F8_E4M3) | dtype_bit(Dtype::F8_E5M2) | dtype_bit(Dtype::U8), resolve_mxfp8},
+    {"mxfp4", kPackedBytes, resolve_mxfp4},
+    {"nvfp4", kPackedBytes, resolve_nvfp4},
+    {"fp4_native", dtype_bit(Dtype::F4), resolve_fp4_native},
 };
 
 void add_evidence(Pair& pair, Evidence evidence) {
@@ -132,8 +134,11 @@ class PairFinder {
     for (const PackedRule& rule : packed_rules()) {
       if (!(rule.dtypes & dtype_bit(payload.dtype)) || !ends_with(payload.name, rule.payload)) continue;
       if (rule.needs.empty()) return &rule;
-      const Tensor* companion = inventory_.find(stem(payload.name, rule.payload) + std::string(rule.needs));
-      if (companion && (rule.needs_dtypes == 0 || (rule.needs_dtypes & dtype_bit(companion->dtype)))) return &rule;
+      const int64_t at = inventory_.find_index(stem(payload.name, rule.payload) + std::string(rule.needs));
+      // A companion that belongs to another payload already is none of this one.
+      if (at < 0 || !free(static_cast<uint32_t>(at))) continue;
+      if (rule.needs_dtypes == 0 || (rule.needs_dtypes & dtype_bit(tensor(static_cast<uint32_t>(at)).dtype)))
+        return &rule;
     }
     return nullptr;
   }
@@ -223,8 +228,18 @@ class PairFinder {
         add_pair(weight, "scaled_float");
       }
       if (result_.roles[weight] != Role::weight) continue;
+      refuse_another_scale(result_.pairs[static_cast<size_t>(result_.pair_of[weight])], i);
       return attach(static_cast<uint32_t>(result_.pair_of[weight]), i, Role::scale);
     }
+  }
+
+  // A packed payload has taken its companions; one more scale under another name contradicts them.
+  void refuse_another_scale(Pair& pair, uint32_t scale) const {
+    const bool packed = pair.scheme != "fp8_unscaled" && pair.scheme != "fp8_scaled" && pair.scheme != "scaled_float";
+    if (!packed || pair.scales.empty()) return;
+    pair.issues.push_back({Errc::scale_conflict, tensor(pair.weight).name,
+                           described(tensor(pair.weight)) + " has its scale " + described(tensor(pair.scales[0])) +
+                               ", and " + described(tensor(scale)) + " besides"});
   }
 
   void add_orphan(uint32_t scale, const std::string& target) {
@@ -265,7 +280,12 @@ class PairFinder {
     const ResolveContext context{inventory_, config_, values_, marker};
     if (config_.says_quantized()) add_evidence(pair, Evidence::config);
     for (const Resolver& resolver : kResolvers) {
-      if (pair.scheme == resolver.scheme) return resolver.resolve(context, pair);
+      if (pair.scheme != resolver.scheme) continue;
+      if (resolver.payloads & dtype_bit(weight.dtype)) return resolver.resolve(context, pair);
+      pair.issues.push_back({Errc::scheme_unsupported, weight.name,
+                             "the marker says " + std::string(scheme(pair.scheme).title) + ", but " +
+                                 described(weight) + " cannot hold that"});
+      return;
     }
     if (pair.scales.empty()) return resolve_unscaled(weight, marker, pair);
     if (pair.scheme == "fp8_unscaled") pair.scheme = "fp8_scaled";

@@ -51,7 +51,7 @@ class Report {
     if (inspection_.refusal) {
       says = inspection_.refusal->message;
     } else if (problems > 0) {
-      says = counted(problems, "weight") + " cannot be converted without you: " + first_problem();
+      says = counted(problems, "weight") + (problems == 1 ? " needs" : " need") + " a decision or cannot be converted";
     } else {
       says = pairing_.pairs.empty() ? "nothing is quantized"
                                     : counted(pairing_.pairs.size(), "quantized weight") + ", every one understood";
@@ -69,13 +69,6 @@ class Report {
 
   uint64_t count_problems() const {
     return static_cast<uint64_t>(std::count_if(pairing_.pairs.begin(), pairing_.pairs.end(), is_problem));
-  }
-
-  std::string first_problem() const {
-    const auto pair = std::find_if(pairing_.pairs.begin(), pairing_.pairs.end(), is_problem);
-    const auto issue = std::find_if(pair->issues.begin(), pair->issues.end(),
-                                    [](const Error& e) { return issue_kind(e.code) != IssueKind::note; });
-    return issue->message;
   }
 
   void sources() {

@@ -312,7 +312,12 @@ def d09_named(case):
     return faults
 
 
-def e06_bad(case): return case.refusal(case.beside("bad.safetensors"), mentions=["weight_scale_2"])
+def e06_bad(case):
+    """Sound as a container, so it is shown; the conversion is refused, with no default of 1 for the lost scale."""
+    run, _, faults = case.convert("bad", case.beside("bad.safetensors"), want=REFUSED)
+    return faults + not_mentioned(run.words, ["weight_scale_2", "global_scale_missing"])
+
+
 def e12_odd(case): return case.refusal(case.beside("odd.safetensors"), mentions=["odd.weight"])
 
 
@@ -397,13 +402,24 @@ def b06_files(case):
     return faults
 
 
-def alternatives(case, label, words):
-    expected = case.row["alternatives"][label]
-    return case.chosen("alt", lambda d: next((c["choice"] for c in d["choices"] if any(w in c["choice"] for w in words)), "?"), expected)[0]
+# NVFP4 without a marker leaves two questions open; each alternative of the manifest is one pair of answers.
+NVFP4_ANSWERS = {
+    "comfy layout chosen": {"scale_order_undecided": "swizzled", "nibble_order_undecided": "high"},
+    "modelopt layout chosen": {"scale_order_undecided": "linear", "nibble_order_undecided": "low"},
+    "swizzled scales but low nibble first (ModelOpt file post-processed for ComfyUI)": {
+        "scale_order_undecided": "swizzled", "nibble_order_undecided": "low"},
+}
 
 
-def e09_comfy(case): return alternatives(case, "comfy layout chosen", ["comfy"])
-def e09_modelopt(case): return alternatives(case, "modelopt layout chosen", ["modelopt"])
+def nvfp4_as(alternative):
+    answers = NVFP4_ANSWERS[alternative]
+    return lambda case: case.chosen(alternative.split()[0], lambda d: answers.get(d["subject"], "?"), case.row["alternatives"][alternative])[0]
+
+
+def e10_stored(case):
+    """gpt-oss keeps [E, N, K]; the output says so by its shape and drops `_blocks` from the name."""
+    _, out, faults = case.convert("stored")
+    return faults or case.written(out, case.row["alternatives"]["as stored [E,N,K]"])
 
 
 EXTRA = {
@@ -412,7 +428,9 @@ EXTRA = {
     "A11.empty": a11_empty, "A11.null": a11_null, "A11.number": a11_number,
     "B03.convert": b03_convert, "B06.files": b06_files,
     "C08.ones": c08_ones, "C08.chosen": c08_mixed_chosen, "C14.chosen": c14_chosen,
-    "D09.named": d09_named, "E06.bad": e06_bad, "E09.comfy": e09_comfy, "E09.modelopt": e09_modelopt, "E12.odd": e12_odd,
+    "D09.named": d09_named, "E06.bad": e06_bad, "E09.comfy": nvfp4_as("comfy layout chosen"), "E09.modelopt": nvfp4_as("modelopt layout chosen"),
+    "E09.tiled_low": nvfp4_as("swizzled scales but low nibble first (ModelOpt file post-processed for ComfyUI)"),
+    "E10.stored": e10_stored, "E12.odd": e12_odd,
     "F01.f16": f01_f16, "F01.keep_bf16": f01_keep_bf16, "F01.inf": f01_inf,
     "F03.words": f03_words, "F04.cast": f04_cast, "F05.convert": f05_convert, "F06.copy": f06_copy,
 }

@@ -69,6 +69,16 @@ export const WORDS: Record<ErrorCode, string> = {
   marker_conflict: 'A note inside the file contradicts the tensor it describes. You decide which to believe.',
   marker_unreadable: 'A note inside the file that says how a weight is packed cannot be read.',
   layout_undecided: 'The file does not say which of two layouts it uses, and the result depends on it. You decide.',
+  packed_undecided:
+    'The bytes may be whole numbers or pairs of 4-bit numbers; the file does not say which. You decide.',
+  nibble_order_undecided:
+    'Each byte holds two 4-bit numbers, and the file does not say which comes first. The wrong order gives noise. You decide.',
+  scale_order_undecided:
+    'The scales may stand row by row or in tiles, and the file does not say which. The wrong order gives noise. You decide.',
+  global_scale_missing: 'A weight lacks one of its two scales. Without it the values cannot be known.',
+  payload_shape_mismatch:
+    'A packed weight does not fit the tensors that describe it. The file is damaged or of a new kind.',
+  output_name_taken: 'A weight would get a name in the output that another tensor already has.',
 
   f16_overflow:
     'Some values are too large for fp16 and would become infinite. Choose bf16, or decide what to do with them.',
