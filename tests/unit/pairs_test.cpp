@@ -311,6 +311,35 @@ TEST_CASE("pairs: markers") {
   });
 }
 
+TEST_CASE("pairs: a packed payload shares its scale with no other, and has but one") {
+  const auto i8 = tensor("a.weight", Dtype::I8, {4, 6});
+  check({
+      {"the scale is the other payload's",
+       {tensor("a.qweight", Dtype::I32, {1}), tensor("a.qzeros", Dtype::I32, {1}),
+        tensor("a.scales", Dtype::U8, {1, 1}), tensor("a.blocks", Dtype::U8, {1, 1, 1, 16})},
+       {"a.qweight gptq_or_awq none refused a.qzeros a.scales [scheme_unsupported]"}},
+      {"the scale is a payload",
+       {tensor("x_scales", Dtype::F4, {2}), tensor("x_blocks", Dtype::U8, {1, 1, 1, 16})},
+       {"x_scales fp4_native none ok []"}},
+      {"int8 with two scales",
+       {i8, scalar("a.weight_scale"), scalar("a.scale_weight")},
+       {"a.weight int8 per_tensor refused a.weight_scale a.scale_weight [scale_conflict]"}},
+      {"fp8 that is marked int8",
+       {fp8("a.weight"), scalar("a.weight_scale"), text("a.comfy_quant", R"({"format":"int8_tensorwise"})")},
+       {"a.weight int8 none refused a.weight_scale [scheme_unsupported]"},
+       "a.comfy_quant:marker"},
+      {"fp8 that is marked int8 and has no scale",
+       {fp8("a.weight"), text("a.comfy_quant", R"({"format":"int8_tensorwise"})")},
+       {"a.weight int8 none refused [scheme_unsupported]"},
+       "a.comfy_quant:marker"},
+      {"bf16 that is marked nvfp4",
+       {tensor("a.weight", Dtype::BF16, {4, 8}), fp8("a.weight_scale", {4, 1}),
+        text("a.comfy_quant", R"({"format":"nvfp4"})")},
+       {"a.weight nvfp4 none refused a.weight_scale [scheme_unsupported]"},
+       "a.comfy_quant:marker"},
+  });
+}
+
 TEST_CASE("pairs: fp8 codes in a U8 container") {
   const auto bytes = tensor("a.weight", Dtype::U8, {4, 6});
   const Row rows[] = {

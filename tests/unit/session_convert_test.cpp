@@ -270,6 +270,7 @@ TEST_CASE("conversion: fp8 without scales") {
   for (const Dtype dtype : kPayloads) {
     const std::string name(dtype_info(dtype).name);
     checkpoint.layers.push_back({oracle::random_tensor(checkpoint.random, name + ".weight", dtype, {33, 65}), {}, {}});
+    checkpoint.layers.push_back({oracle::random_tensor(checkpoint.random, name + ".none", dtype, {3, 0}), {}, {}});
     checkpoint.layers.push_back({oracle::random_tensor(checkpoint.random, name + ".big", dtype, {1100, 961}), {}, {}});
   }
   checkpoint.files.resize(1);

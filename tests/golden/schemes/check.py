@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Converts what each scheme's own tool saved; the result must be what that tool itself makes of it.
 
-usage: check.py [--only TEXT] COMMAND [ARGUMENT ...]
+usage: check.py [--only BEGINNING] COMMAND [ARGUMENT ...]
 
 The goldens are made by tests/conformance/schemes; each folder's manifest.json says with what. Standard library only.
-  expected.safetensors      the tool's bf16, compared bit for bit or within `max_ulp`
+  expected.safetensors      the tool's bf16, compared bit for bit, or within `max_ulp` (sums: or within `of_largest` of the tensor's largest)
   expected_f32.safetensors  the tool's float32: rounded once it must be our bf16 and our f16, bit for bit
 NaN equals NaN. pending.txt lists what the product does not convert yet; a pending golden that passes is a fault of the list.
 """
@@ -51,11 +51,17 @@ def steps(word):
     return -(word & 0x7FFF) if word & 0x8000 else word
 
 
-def worst(got, want, label):
-    """(most steps apart, where, how many differ)"""
+def value_of(word):
+    return struct.unpack("<f", struct.pack("<I", word << 16))[0]
+
+
+def worst(got, want, label, near):
+    """(most steps apart, where, how many differ); within `near` of each other is the same."""
     most, where, count = 0, 0, 0
     for index, (mine, theirs) in enumerate(zip(got, want)):
         if mine == theirs or (is_nan(mine, label) and is_nan(theirs, label)):
+            continue
+        if near and abs(value_of(mine) - value_of(theirs)) <= near:
             continue
         count += 1
         apart = 1 << 16 if is_nan(mine, label) != is_nan(theirs, label) else max(1, abs(steps(mine) - steps(theirs)))
@@ -64,8 +70,9 @@ def worst(got, want, label):
     return most, where, count
 
 
-def difference(name, got, want, label, max_ulp):
-    most, where, count = worst(got, want, label)
+def difference(name, got, want, label, max_ulp, of_largest=0):
+    near = of_largest * max((abs(value_of(word)) for word in want if not is_nan(word, label)), default=0) if of_largest else 0
+    most, where, count = worst(got, want, label, near)
     if most <= max_ulp:
         return []
     return [f"{name} as {label}: {count} of {len(want)} differ, most at {where}: {got[where]:04x} for {want[where]:04x} ({most} ulp, {max_ulp} allowed)"]
@@ -91,7 +98,7 @@ def compare(got, want, widened, label, manifest):
             continue
         ours = words(mine.data(), "H")
         if label == "bf16":
-            faults += difference(name, ours, words(theirs.data(), "H"), label, 0 if rule["exact"] else rule["max_ulp"])
+            faults += difference(name, ours, words(theirs.data(), "H"), label, rule.get("max_ulp", 0), rule.get("of_largest", 0))
         if name in widened:
             once = bf16_of if label == "bf16" else f16_of
             faults += difference(name + " rounded once", ours, tuple(map(once, words(widened[name].data(), "I"))), label, 0)
@@ -131,7 +138,7 @@ def main():
         manifest = json.loads(path.read_text())
         name = path.parent.name
         met.add(name)
-        if only not in name:
+        if not name.startswith(only):
             continue
         title = f"{name} ({manifest['tool']} {manifest['version']})"
         faults = faults_of(cli, path.parent, manifest)
