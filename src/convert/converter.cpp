@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "kernels/rotate.h"
 
 namespace wb {
 namespace {
@@ -149,9 +150,10 @@ void Converter::run_dequantize(const Op& op, const Step& step, const uint8_t* pa
     const uint64_t in_matrix = row % grid.batch_rows;
     const uint64_t group_end =
         row - in_matrix + std::min(grid.batch_rows, (in_matrix / grid.group_rows + 1) * grid.group_rows);
-    const uint64_t rows = std::min(piece.row_end, group_end) - row;
+    const uint64_t rows = step.row_bytes != 0 ? 1 : std::min(piece.row_end, group_end) - row;  // padded rows one by one
     const float* scales = strip_scales(step, piece, row);
-    const uint8_t* codes = payload + (row - piece.row_begin) * cols * codec_info(step.codec).bits / 8;
+    const uint64_t row_bytes = step.row_bytes != 0 ? step.row_bytes : cols * codec_info(step.codec).bits / 8;
+    const uint8_t* codes = payload + (row - piece.row_begin) * row_bytes;
     // A part of a row may begin inside a group of columns: finish that group on its own.
     const uint64_t into_group = piece.col_begin % grid.group_cols;
     const uint64_t head = into_group == 0 ? 0 : std::min(cols, grid.group_cols - into_group);
@@ -202,6 +204,12 @@ void Converter::run_strip(const Op& op, const Step& step, const uint8_t* codes, 
   const auto group = static_cast<size_t>(std::min(group_cols, cols));
   const auto n_rows = static_cast<size_t>(rows);
   const auto n_cols = static_cast<size_t>(cols);
+  if (step.rotation != 0) {
+    const auto loss = kernels::unrotate_i8(codes, n_rows * n_cols, scales[0], static_cast<size_t>(step.rotation),
+                                           step.dtype, mode_ == Mode::write ? out : nullptr);
+    if (step.dtype == Dtype::F16) outcomes_[op.piece.step].loss += loss;
+    return;
+  }
   if (step.dtype == Dtype::F16) {
     outcomes_[op.piece.step].loss += kernels::count_f16_loss_strip(step.codec, codes, n_rows, n_cols, scales, group);
   }

@@ -35,9 +35,11 @@ Piece PieceCursor::flat_piece(const Step& step) {
   return piece;
 }
 
-// The bits before element `index` of a payload, in bytes; pieces begin and end at whole bytes.
-static uint64_t payload_bytes(const Step& step, uint64_t index) {
-  return ceil_div(index * codec_info(step.codec).bits, 8);
+// Where element (row, col) of a payload begins, in bytes; pieces begin and end at whole bytes.
+static uint64_t payload_offset(const Step& step, uint64_t row, uint64_t col) {
+  const uint64_t bits = codec_info(step.codec).bits;
+  if (step.row_bytes != 0) return row * step.row_bytes + ceil_div(col * bits, 8);
+  return ceil_div((row * step.grid.cols + col) * bits, 8);
 }
 
 static uint64_t scale_bytes_each(const Step& step) {
@@ -54,6 +56,8 @@ Piece PieceCursor::grid_piece(const Step& step) {
   const Tensor& tensor = inventory_->tensors[step.tensor];
   const Grid& grid = step.grid;
   const uint64_t window_elements = kWindowBytes * 8 / std::max<uint32_t>(codec_info(step.codec).bits, 8);
+  // Padded rows fill the window sooner: count what a row takes there.
+  const uint64_t row_elements = std::max(grid.cols, step.row_bytes * 8 / codec_info(step.codec).bits);
 
   Piece piece;
   piece.step = step_;
@@ -62,16 +66,14 @@ Piece PieceCursor::grid_piece(const Step& step) {
   piece.col_end = grid.cols;
   // As many whole rows as fit the window, halved until their scales fit the tile...
   uint64_t rows =
-      col_ == 0 && grid.cols <= window_elements ? std::min(grid.rows - row_, window_elements / grid.cols) : 0;
+      col_ == 0 && row_elements <= window_elements ? std::min(grid.rows - row_, window_elements / row_elements) : 0;
   for (; rows > 0; rows /= 2) {
     piece.row_end = row_ + rows;
     if (tile_bytes(step, piece) <= kScaleTileBytes) break;
   }
   if (rows == 0) cut_row(step, piece, window_elements);  // ...or a part of one row
-  const uint64_t first = piece.row_begin * grid.cols + piece.col_begin;
-  const uint64_t end = (piece.row_end - 1) * grid.cols + piece.col_end;
-  piece.begin = tensor.begin + payload_bytes(step, first);
-  piece.end = tensor.begin + payload_bytes(step, end);
+  piece.begin = tensor.begin + payload_offset(step, piece.row_begin, piece.col_begin);
+  piece.end = tensor.begin + payload_offset(step, piece.row_end - 1, piece.col_end);
   if (step.scale != kNoTensor) {
     const auto span = grid.scale_span(piece.row_begin, piece.row_end, piece.col_begin, piece.col_end);
     const uint64_t scale_data = inventory_->tensors[step.scale].begin;

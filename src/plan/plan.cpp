@@ -263,6 +263,8 @@ Step dequantizing_step(const Inventory& inventory, const SmallValues& values, co
   step.grid = pair.grid;
   if (pair.global_scale != kNoTensor) step.globals = *values.global_scale(pair.global_scale);
   step.divide_global = pair.divide_global;
+  step.row_bytes = pair.row_bytes;
+  step.rotation = pair.rotation;
   return step;
 }
 

@@ -19,6 +19,8 @@ std::optional<LayerMarker> marker_of(const Json& json) {
       marker.group_size = size->get<uint64_t>();
     const auto rotated = owner->find("convrot");
     if (rotated != owner->end() && rotated->is_boolean()) marker.rotated = rotated->get<bool>();
+    const auto group = owner->find("convrot_groupsize");
+    if (group != owner->end() && group->is_number_unsigned()) marker.rotation_group = group->get<uint64_t>();
     const auto shape = owner->find("orig_shape");
     if (shape == owner->end() || !shape->is_array()) continue;
     for (const Json& dim : *shape) {

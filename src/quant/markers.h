@@ -18,6 +18,7 @@ struct LayerMarker {
   std::string format;  ///< "float8_e4m3fn", "nvfp4", ...
   std::optional<uint64_t> group_size;
   bool rotated = false;              ///< convrot: the stored matrix is rotated
+  uint64_t rotation_group = 256;     ///< convrot_groupsize, in columns
   std::vector<uint64_t> orig_shape;  ///< of the weight before padding, when stated
   bool from_metadata = false;        ///< _quantization_metadata, which overrides comfy_quant
 };

@@ -1,10 +1,14 @@
 // Integers with scales: int8 in ComfyUI's and compressed-tensors' spelling, LLM.int8, and integers packed
 // into 32-bit words. Source: reference/formats.md 5.2e, 5.4, 7.3, 10.2.
 #include "base/checked.h"
+#include "kernels/rotate.h"
 #include "quant/resolve.h"
 
 namespace wb {
 namespace {
+
+/// A rotated row is read whole; a window holds this many codes.
+constexpr uint64_t kRotatedColumnsMax = 1024 * 1024;
 
 void mismatch(Pair& pair, const Tensor& payload, const std::string& why) {
   pair.issues.push_back({Errc::payload_shape_mismatch, payload.name, described(payload) + ": " + why});
@@ -14,19 +18,31 @@ void unsupported(Pair& pair, const Tensor& payload, const std::string& why) {
   pair.issues.push_back({Errc::scheme_unsupported, payload.name, described(payload) + " " + why});
 }
 
+// Whole groups of a row share one scale, and a row fits one window, so that no group is ever cut.
+void resolve_rotation(const ResolveContext& context, Pair& pair) {
+  const Tensor& payload = context.tensor(pair.weight);
+  const uint64_t group = context.marker->rotation_group;
+  const bool by_row = pair.granularity == Granularity::per_row || pair.granularity == Granularity::per_tensor;
+  if (!kernels::is_rotation_group(group) || !by_row || pair.grid.cols % group != 0 ||
+      pair.grid.cols > kRotatedColumnsMax) {
+    return unsupported(pair, payload,
+                       "is rotated (convrot) by groups of " + std::to_string(group) +
+                           " columns, which this version does not undo for this shape and scale");
+  }
+  pair.scheme = "int8_rotated";
+  pair.rotation = group;
+}
+
 }  // namespace
 
 void resolve_int8(const ResolveContext& context, Pair& pair) {
   const Tensor& payload = context.tensor(pair.weight);
   pair.codec = Codec::I8;
-  if (context.marker && context.marker->rotated) {
-    pair.scheme = "int8_rotated";
-    return unsupported(pair, payload, "is rotated (convrot), which this version recognises but does not undo");
-  }
   if (context.companion(pair, ".pre_quant_scale") != kNoTensor) {
     return unsupported(pair, payload, "has a pre_quant_scale, which this version recognises but does not fold in");
   }
   resolve_grid(context, pair);
+  if (context.marker && context.marker->rotated) resolve_rotation(context, pair);
 }
 
 // value = code * SCB[row] / 127; weight_format 0 is row-major, 1..3 are legacy tiles.
@@ -68,9 +84,10 @@ void resolve_compressed_int(const ResolveContext& context, Pair& pair) {
   const uint64_t words = payload.shape[1];
   const uint64_t cols = pair.shape[1];
   pair.codec = ceil_div(cols, 8) == words ? Codec::U4B8_LOW : ceil_div(cols, 4) == words ? Codec::U8B128 : Codec::I32;
-  if (pair.codec == Codec::I32 || pair.shape[0] != payload.shape[0] || cols * codec_info(pair.codec).bits % 32 != 0) {
-    return mismatch(pair, payload, "does not hold " + shape_text(pair.shape) + " values of 4 or 8 bits in whole words");
+  if (pair.codec == Codec::I32 || pair.shape[0] != payload.shape[0]) {
+    return mismatch(pair, payload, "does not hold " + shape_text(pair.shape) + " values of 4 or 8 bits");
   }
+  if (cols * codec_info(pair.codec).bits % 32 != 0) pair.row_bytes = words * 4;  // a row ends inside its last word
   pair.scales[0] = scale;
   pair.output_name = payload.name.substr(0, payload.name.size() - std::string_view("_packed").size());
   // [N, K / g] with g from the shapes themselves: any divisor is a group here, also 1 and K.

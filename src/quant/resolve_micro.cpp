@@ -74,14 +74,26 @@ bool refuse_smoothing(const ResolveContext& context, Pair& pair) {
   return true;
 }
 
-// ComfyUI pads payloads to multiples of 16 or 32; a crop is not done yet, so say so rather than write padding.
-bool refuse_padding(const ResolveContext& context, Pair& pair) {
-  if (!context.marker || context.marker->orig_shape.empty() || context.marker->orig_shape == pair.shape) return false;
-  pair.issues.push_back({Errc::scheme_unsupported, context.tensor(pair.weight).name,
-                         described(context.tensor(pair.weight)) + " is padded from " +
-                             shape_text(context.marker->orig_shape) +
-                             ", which this version recognises but does not crop"});
-  return true;
+// ComfyUI pads payloads to multiples of 16 or 32, at the end of rows and columns; the marker may state the
+// shape before. Groups and tiles begin at the same places with and without the padding.
+void crop_padding(const ResolveContext& context, Pair& pair) {
+  if (!context.marker || context.marker->orig_shape.empty() || context.marker->orig_shape == pair.shape) return;
+  const Tensor& payload = context.tensor(pair.weight);
+  const std::vector<uint64_t>& shape = context.marker->orig_shape;
+  const bool fits = shape.size() == 2 && pair.shape.size() == 2 && shape[0] <= pair.shape[0] &&
+                    shape[1] <= pair.shape[1] && shape[0] > 0 &&
+                    ceil_div(shape[0], Grid::kTileRows) == ceil_div(pair.shape[0], Grid::kTileRows) &&
+                    ceil_div(shape[1], pair.grid.group_cols) == pair.grid.grid_cols;
+  if (!fits) {
+    pair.issues.push_back(
+        {Errc::payload_shape_mismatch, payload.name,
+         described(payload) + " cannot be padded from " + shape_text(shape) + ", as its marker says"});
+    return;
+  }
+  pair.row_bytes = payload.bytes() / payload.shape[0];
+  pair.grid.rows = pair.grid.batch_rows = pair.grid.grid_rows = shape[0];
+  pair.grid.cols = shape[1];
+  pair.shape = shape;
 }
 
 }  // namespace
@@ -102,7 +114,7 @@ void resolve_mxfp8(const ResolveContext& context, Pair& pair) {
     return shape_mismatch(pair, payload, scale, kGroup);
   if (payload.dtype == Dtype::U8) pair.codec = Codec::F8_E4M3;
   finish(payload, scale, *m, kGroup, true, pair);
-  refuse_padding(context, pair);
+  crop_padding(context, pair);
 }
 
 void resolve_mxfp4(const ResolveContext& context, Pair& pair) {
@@ -193,7 +205,7 @@ void resolve_nvfp4(const ResolveContext& context, Pair& pair) {
              (modelopt_for_comfy ? "written by ModelOpt for ComfyUI" : "layout not stated (ModelOpt or ComfyUI)")});
   }
   if (packed_name) pair.output_name = payload.name.substr(0, payload.name.size() - std::string_view("_packed").size());
-  if (!refuse_smoothing(context, pair)) refuse_padding(context, pair);
+  if (!refuse_smoothing(context, pair)) crop_padding(context, pair);
 }
 
 // The header's own F4: shape counts elements, codes low nibble first as torch writes them.

@@ -98,7 +98,7 @@ constexpr Scheme kSchemes[] = {
     {"nvfp4", "NVFP4", true, "w = fp4(code) * (block scale * tensor scale)"},
     {"mxfp4", "MXFP4", true, "w = fp4(code) * 2^(e - 127), e by 32 columns"},
     {"int8", "int8 with scales", true, "w = code * scale"},
-    {"int8_rotated", "int8, rotated (ConvRot)", false,
+    {"int8_rotated", "int8, rotated (ConvRot)", true,
      "w = (code * scale) * H, H a Hadamard matrix by groups of columns"},
     {"comfy_int4", "ComfyUI 4-bit integers", false, "several layouts"},
     {"compressed_int", "compressed-tensors packed integers", true, "w = (code - 2^(b-1)) * scale"},

@@ -71,6 +71,8 @@ bool ScanJob::may_overflow(const Pair& pair) const {
     largest_code =
         std::max(largest_code, codec_info(pair.codec).max_finite * std::fabs(pair.divide_global ? 1 / global : global));
   }
+  // Un-rotating adds up `rotation` values and divides by the root of their number.
+  if (pair.rotation != 0) largest_code *= std::sqrt(static_cast<float>(pair.rotation));
   float scale = 1;
   if (!pair.scales.empty()) {
     const ScaleStats* stats = values_.scale(pair.scales[0]);
