@@ -15,9 +15,9 @@ def four_bits(folder, kind, nested, blocksize=64):
     golden = Golden(folder, PACKAGE, "Params4bit.from_prequantized state dict of quantize_4bit, dequantize_4bit", "A", config=config,
                     note="backend: cpu; the file's own absmax and code, float32 product, one rounding")
     layers = {"self_attn.q_proj": plain(9, 128, 1), "self_attn.k_proj": plain(5, 37, 2), "self_attn.v_proj": edges(8, 64, 3, tiny=2.0**-100, huge=2.0**90),
-              "mlp.up_proj": plain(3, 33, 4), "mlp.down_proj": plain(24, 64, 5)}
+              "mlp.up_proj": plain(3, 33, 4)}
     if nested:
-        layers |= {"self_attn.v_proj": edges(8, 64, 3, tiny=2.0**-8, huge=8.0), "mlp.gate_proj": plain(270, 16, 6)}
+        layers |= {"self_attn.v_proj": edges(8, 64, 3, tiny=2.0**-8, huge=8.0), **({"mlp.gate_proj": plain(257, 65, 6)} if kind == "nf4" else {})}  # more than 256 blocks
     for stem, weight in layers.items():
         packed, state = F.quantize_4bit(weight, blocksize=blocksize, compress_statistics=nested, quant_type=kind)
         if stem.endswith("k_proj"):

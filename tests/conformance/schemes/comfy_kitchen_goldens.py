@@ -51,7 +51,7 @@ def main():
                   "attn.to_out": scaled(7, 24, 6, 2.0**100), "ff.up": plain(6, 33, 4, torch.float32)}
     for name, dtype, form in (("e4m3", torch.float8_e4m3fn, "float8_e4m3fn"), ("e5m2", torch.float8_e5m2, "float8_e5m2")):
         make(f"ck-float8-{name}", "TensorCoreFP8Layout", form, per_tensor, b, change=all_codes, exact=False, max_ulp=2, options={"dtype": dtype})
-    make("ck-float8-e4m3-in-metadata", "TensorCoreFP8Layout", "float8_e4m3fn", per_tensor, b, exact=False, max_ulp=2, in_metadata=True)
+    make("ck-float8-e4m3-in-metadata", "TensorCoreFP8Layout", "float8_e4m3fn", {"attn.to_q": plain(17, 45, 1)}, b, exact=False, max_ulp=2, in_metadata=True)
     blocks = {"attn.to_q": plain(144, 16, 1), "attn.to_k": plain(16, 96, 2), "attn.to_v": edges(16, 80, 3, tiny=2.0**-8, huge=16.0),
               "ff.up": scaled(16, 16, 4, 2.0**-90), "ff.down": scaled(16, 16, 5, 2.0**90)}
     make("ck-nvfp4", "TensorCoreNVFP4Layout", "nvfp4", blocks, b, change=all_codes, exact=False, max_ulp=3)
@@ -59,16 +59,16 @@ def main():
          padded=True, note="rows and columns padded to 16; the marker's orig_shape says what is real")
     eights = {"attn.to_q": plain(160, 32, 1), "attn.to_k": plain(32, 64, 2), "attn.to_v": edges(32, 32, 3, tiny=2.0**-90)}
     make("ck-mxfp8", "TensorCoreMXFP8Layout", "mxfp8", eights, "A", change=all_codes, with_f32=False)
-    make("ck-mxfp8-f32", "TensorCoreMXFP8Layout", "mxfp8", {"attn.to_k": plain(32, 96, 2)}, "A", change=all_codes)
+    make("ck-mxfp8-f32", "TensorCoreMXFP8Layout", "mxfp8", {"attn.to_k": plain(32, 32, 2)}, "A", change=all_codes)
     make("ck-mxfp8-least-exponent", "TensorCoreMXFP8Layout", "mxfp8", {"attn.to_v": edges(32, 32, 3)}, "A",
          note="exponent byte 0 beside payload that is not 0: comfy-kitchen reads the scale as 0, OCP as 2^-127")
-    make("ck-mxfp8-padded", "TensorCoreMXFP8Layout", "mxfp8", {"attn.to_q": plain(17, 40, 1), "attn.to_k": plain(33, 24, 2)}, "A", padded=True,
+    make("ck-mxfp8-padded", "TensorCoreMXFP8Layout", "mxfp8", {"attn.to_q": plain(17, 40, 1)}, "A", padded=True,
          note="rows and columns padded to 32; the marker's orig_shape says what is real")
     make("ck-int8-tensor", "TensorWiseINT8Layout", "int8_tensorwise", per_tensor, "A", change=all_codes)
     rows = {"attn.to_q": plain(17, 45, 1), "attn.to_k": plain(9, 64, 2), "attn.to_v": edges(13, 40, 3), "ff.up": edges(6, 33, 4, torch.float32)}
     make("ck-int8-row", "TensorWiseINT8Layout", "int8_tensorwise", rows, "A", change=all_codes, options={"per_channel": True}, marker={"per_row": True})
     summed = dict(exact=False, max_ulp=1, summed=2.0**-20, with_f32=False, note="un-rotated by a float32 matrix product, whose order of summation is nobody's promise")
-    for size, layers in ((256, {"attn.to_q": plain(5, 512, 1), "attn.to_k": plain(9, 256, 2), "attn.to_v": edges(8, 256, 3, tiny=2.0**-60)}),
+    for size, layers in ((256, {"attn.to_q": plain(5, 512, 1), "attn.to_k": plain(9, 256, 2)}),
                          (64, {"attn.to_q": plain(5, 192, 1), "attn.to_k": plain(9, 64, 2)}), (16, {"attn.to_q": plain(5, 48, 1), "attn.to_k": plain(20, 16, 2)})):
         make(f"ck-int8-convrot-{size}", "TensorWiseINT8Layout", "int8_tensorwise", layers, "A, then a float32 rotation", change=all_codes,
              options={"per_channel": True, "convrot": True, "convrot_groupsize": size}, marker={"convrot": True, "convrot_groupsize": size}, **summed)
