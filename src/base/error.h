@@ -22,7 +22,7 @@ std::string_view errc_meaning(Errc code);
 struct Error {
   Errc code;
   std::string where;    ///< tensor, file or option; empty when the whole input is meant
-  std::string message;  ///< one sentence; where two numbers disagree, both stand in it
+  std::string message;  ///< one sentence; where two numbers disagree, both stand in it. Empty: what the code means
 };
 
 }  // namespace wb

@@ -66,6 +66,9 @@ class PairFinder {
  public:
   PairFinder(const Inventory& inventory, const QuantConfig& config, const SmallValues& values)
       : inventory_(inventory), config_(config), values_(values), markers_(values.markers) {
+    const auto payloads = std::count_if(inventory.tensors.begin(), inventory.tensors.end(),
+                                        [](const Tensor& each) { return is_fp8_payload(each.dtype); });
+    result_.pairs.reserve(static_cast<size_t>(payloads));
     result_.roles.assign(inventory.tensors.size(), Role::parameter);
     result_.pair_of.assign(inventory.tensors.size(), -1);
   }
@@ -349,8 +352,7 @@ class PairFinder {
     } else if (inventory_.sources.size() == 1 && named_like_a_shard(inventory_.sources[0].name)) {
       why = "this is one shard of a set; the scale may be in another shard";
     } else {
-      pair.issues.push_back(
-          {Errc::unscaled_fp8, weight.name, "no scale anywhere in the input: the values are used as they are"});
+      pair.issues.push_back({Errc::unscaled_fp8, {}, {}});  // no words of its own: a model may hold 500,000
       return;
     }
     pair.issues.push_back({Errc::scale_missing, weight.name, described(weight) + " has no scale, but " + why});

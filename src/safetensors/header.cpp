@@ -11,6 +11,8 @@
 namespace wb {
 namespace {
 
+constexpr std::string_view kOffsetsField = "\"data_offsets\"";
+
 // The parser reads through this iterator, so that a handler knows how far it has come.
 struct TrackedByte {
   using iterator_category = std::forward_iterator_tag;
@@ -384,6 +386,12 @@ Header parse_header(ByteView text) {
                              : "byte " + std::to_string(nul - text.begin()) + " of the header is NUL"};
     return header;
   }
+  // An upper bound of the tensors, so that a long list need not be copied while it grows.
+  const std::string_view chars(reinterpret_cast<const char*>(text.data()), text.size());
+  size_t entries = 0;
+  for (size_t at = chars.find(kOffsetsField); at != std::string_view::npos; at = chars.find(kOffsetsField, at + 1))
+    ++entries;
+  header.tensors.reserve(std::min<size_t>(entries, kTensorsMax));
   HeaderHandler handler(header, text);
   const char* const begin = reinterpret_cast<const char*>(text.data());
   nlohmann::json::sax_parse(handler.iterator(begin), handler.iterator(begin + text.size()), &handler);

@@ -4,7 +4,8 @@ namespace wb {
 
 void write_issue(JsonWriter& json, const Error& issue) {
   json.begin_object().field("code", errc_name(issue.code)).field("where", std::string_view(issue.where));
-  json.field("message", std::string_view(issue.message)).end_object();
+  const std::string_view message = issue.message.empty() ? errc_meaning(issue.code) : std::string_view(issue.message);
+  json.field("message", message).end_object();
 }
 
 void write_decision(JsonWriter& json, const OpenQuestion& question) {

@@ -98,7 +98,9 @@ void write_pair(JsonWriter& json, const Inspection& inspection, const Pair& pair
       json.begin_object().field("source", row.source).field("says", row.says).end_object();
   }
   json.end_array().field("state", state_name(pair.state())).key("issues").begin_array();
-  for (const Error& issue : pair.issues) write_issue(json, issue);
+  for (const Error& issue : pair.issues) {
+    write_issue(json, {issue.code, issue.where.empty() ? pair_name(inventory, pair) : issue.where, issue.message});
+  }
   json.end_array().end_object();
 }
 

@@ -55,11 +55,13 @@ def value_of(word):
     return struct.unpack("<f", struct.pack("<I", word << 16))[0]
 
 
-def worst(got, want, label, near):
-    """(most steps apart, where, how many differ); within `near` of each other is the same."""
+def worst(got, want, label, near, either_zero):
+    """(most steps apart, where, how many differ); within `near` of each other, or both zero if the sign is free, is the same."""
     most, where, count = 0, 0, 0
     for index, (mine, theirs) in enumerate(zip(got, want)):
         if mine == theirs or (is_nan(mine, label) and is_nan(theirs, label)):
+            continue
+        if either_zero and not (mine | theirs) & 0x7FFF:
             continue
         if near and abs(value_of(mine) - value_of(theirs)) <= near:
             continue
@@ -70,9 +72,10 @@ def worst(got, want, label, near):
     return most, where, count
 
 
-def difference(name, got, want, label, max_ulp, of_largest=0):
+def difference(name, got, want, label, max_ulp, rule):
+    of_largest = rule.get("of_largest", 0)
     near = of_largest * max((abs(value_of(word)) for word in want if not is_nan(word, label)), default=0) if of_largest else 0
-    most, where, count = worst(got, want, label, near)
+    most, where, count = worst(got, want, label, near, rule.get("either_zero"))
     if most <= max_ulp:
         return []
     return [f"{name} as {label}: {count} of {len(want)} differ, most at {where}: {got[where]:04x} for {want[where]:04x} ({most} ulp, {max_ulp} allowed)"]
@@ -98,10 +101,10 @@ def compare(got, want, widened, label, manifest):
             continue
         ours = words(mine.data(), "H")
         if label == "bf16":
-            faults += difference(name, ours, words(theirs.data(), "H"), label, rule.get("max_ulp", 0), rule.get("of_largest", 0))
+            faults += difference(name, ours, words(theirs.data(), "H"), label, rule.get("max_ulp", 0), rule)
         if name in widened:
             once = bf16_of if label == "bf16" else f16_of
-            faults += difference(name + " rounded once", ours, tuple(map(once, words(widened[name].data(), "I"))), label, 0)
+            faults += difference(name + " rounded once", ours, tuple(map(once, words(widened[name].data(), "I"))), label, 0, {"either_zero": rule.get("either_zero")})
     return faults
 
 

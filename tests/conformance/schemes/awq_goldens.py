@@ -1,0 +1,63 @@
+"""AutoAWQ's gemm layout: WQLinear_GEMM.from_linear packs, packing_utils.dequantize_gemm unpacks.
+
+Its package imports models this CPU has no use for, so only the two modules needed are loaded.
+"""
+import importlib.util
+import pathlib
+import sys
+import types
+
+import torch
+
+from golden import Golden, every_byte, plain
+
+PACKAGE = "autoawq"
+
+
+def load():
+    found = pathlib.Path(importlib.util.find_spec("torch").origin).parents[1]
+    roots = [pathlib.Path(path) / "awq" for path in sys.path if (pathlib.Path(path) / "awq").is_dir()]
+    for name, sub in (("awq", ""), ("awq.modules", "modules"), ("awq.modules.linear", "modules/linear"), ("awq.utils", "utils")):
+        module = types.ModuleType(name)
+        module.__path__ = [str((roots or [found / "awq"])[0] / sub)]
+        sys.modules[name] = module
+    from awq.modules.linear.gemm import WQLinear_GEMM
+    from awq.utils.packing_utils import dequantize_gemm
+    return WQLinear_GEMM, dequantize_gemm
+
+
+def main():
+    pack, unpack = load()
+    golden = Golden("awq-gemm", PACKAGE, "WQLinear_GEMM.from_linear, packing_utils.dequantize_gemm", "A in float32; its own compute dtype is fp16",
+                    config={"architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "float16",
+                            "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm", "zero_point": True, "modules_to_not_convert": None}},
+                    note="dequantize_gemm gives [in, out]; expected is its transpose")
+    group = 32
+    for stem, high, wide, seed in (("self_attn.q_proj", 32, 64, 1), ("self_attn.k_proj", 64, 32, 2), ("mlp.up_proj", 32, 32, 3)):
+        weight = plain(high, wide, seed, torch.float32)
+        if stem.endswith("up_proj"):
+            weight[:8] *= 2.0**-12
+            weight[8:16] = weight[8:16].abs()
+        parts = weight.reshape(high, -1, group)
+        least, greatest = parts.amin(-1), parts.amax(-1)
+        scales = ((greatest - least).clamp(min=1e-5) / 15).half()
+        zeros = (-torch.round(least / scales.float())).clamp(0, 15)
+        linear = torch.nn.Linear(wide, high, bias=False)
+        linear.weight.data = weight
+        # AutoAWQ has clamped the weight to what 4 bits can say before it packs.
+        spread = scales.float().repeat_interleave(group, 1), zeros.repeat_interleave(group, 1)
+        linear.weight.data = (torch.clamp(torch.round(weight / spread[0]) + spread[1], 0, 15) - spread[1]) * spread[0]
+        layer = pack.from_linear(linear, 4, group, scales=scales.t().contiguous(), zeros=zeros.t().contiguous())
+        stored = {key: value for key, value in layer.state_dict().items()}
+        if stem.endswith("k_proj"):
+            stored["qweight"] = every_byte(stored["qweight"])
+        half = unpack(stored["qweight"], stored["qzeros"], stored["scales"], 4, group)
+        wide_made = unpack(stored["qweight"], stored["qzeros"], stored["scales"].float(), 4, group)
+        golden.layer(f"model.layers.0.{stem}", stored, wide_made.to(torch.bfloat16).t(), wide_made.t())
+        assert torch.equal(half.float(), wide_made.half().float())
+    golden.keep("lm_head.weight", plain(4, 32, 8, torch.float16))
+    golden.write()
+
+
+if __name__ == "__main__":
+    main()
