@@ -92,6 +92,7 @@ test-cases: cli ## real bug reports as small files, through the command line
 
 test-golden: cli ## files quantized and saved by torch and safetensors; the conversion must be the same bytes
 	@$(PYTHON) tests/golden/run.py -- $(CLI)
+	@$(PYTHON) tests/golden/schemes/check.py $(CLI)
 
 test-examples: cli examples ## every example converts, and the broken one is refused
 	@node examples/check_examples.mjs

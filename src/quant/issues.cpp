@@ -110,6 +110,10 @@ void renew(Pair& pair, Errc code, uint64_t count, const std::string& where, cons
   if (count > 0) pair.issues.push_back({code, where, message});
 }
 
+// NVFP4 gives a block of 16 zeros, and the padding of its tiles, a scale of zero; LLM.int8 gives it to every row
+// of zeros. There it is no question.
+bool zero_scale_is_natural(std::string_view scheme_id) { return scheme_id == "nvfp4" || scheme_id == "bnb_int8"; }
+
 // A scale beside a float weight: exactly 1 changes nothing, anything else is a question.
 void check_float_pair(const std::string& name, const std::string& scale, const ScaleStats* stats, Pair& pair) {
   const bool dummy = stats && stats->nan == 0 && stats->min == 1 && stats->max == 1;
@@ -155,8 +159,8 @@ void check_scale_values(const Inventory& inventory, const SmallValues& values, P
              (stats->read == 1 ? "`" + scale + "` is " : std::to_string(count) + of + (count == 1 ? "is " : "are ")) +
              what;
     };
-    // Blocks of 16 zeros have a scale of zero, and so has the padding of tiles: no question in NVFP4.
-    if (pair.scheme != "nvfp4") renew(pair, Errc::scale_zero, stats->zero, name, message(stats->zero, "zero"));
+    if (!zero_scale_is_natural(pair.scheme))
+      renew(pair, Errc::scale_zero, stats->zero, name, message(stats->zero, "zero"));
     renew(pair, Errc::scale_negative, stats->negative, name, message(stats->negative, "negative"));
     renew(pair, Errc::scale_infinite, stats->infinite, name, message(stats->infinite, "infinite"));
     renew(pair, Errc::scale_nan, stats->nan, name, message(stats->nan, "NaN"));

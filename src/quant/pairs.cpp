@@ -49,6 +49,7 @@ struct Resolver {
 };
 constexpr DtypeSet kPackedBytes = dtype_bit(Dtype::U8) | dtype_bit(Dtype::I8);
 constexpr Resolver kResolvers[] = {
+    {"quanto", ~DtypeSet{0}, resolve_quanto},
     {"int8", dtype_bit(Dtype::I8), resolve_int8},
     {"bnb_int8", dtype_bit(Dtype::I8), resolve_bnb_int8},
     {"compressed_int", dtype_bit(Dtype::I32), resolve_compressed_int},

@@ -26,6 +26,7 @@ void resolve_grid(const ResolveContext& context, Pair& pair);
 
 void resolve_int8(const ResolveContext& context, Pair& pair);
 void resolve_bnb_int8(const ResolveContext& context, Pair& pair);
+void resolve_quanto(const ResolveContext& context, Pair& pair);
 void resolve_compressed_int(const ResolveContext& context, Pair& pair);
 void resolve_mxfp8(const ResolveContext& context, Pair& pair);
 void resolve_mxfp4(const ResolveContext& context, Pair& pair);

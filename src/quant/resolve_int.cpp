@@ -62,6 +62,20 @@ void resolve_bnb_int8(const ResolveContext& context, Pair& pair) {
   }
 }
 
+// qint8 and qfloat8: `.weight._data` is an I8 or F8 matrix, `.weight._scale` its multiplier. qint4 and qint2 keep
+// halves of rows in one byte and a shift, and are refused.
+void resolve_quanto(const ResolveContext& context, Pair& pair) {
+  constexpr std::string_view kData = "._data";
+  const Tensor& payload = context.tensor(pair.weight);
+  const bool plain = payload.dtype == Dtype::I8 || is_fp8_payload(payload.dtype);
+  if (!plain || context.companion(pair, "._shift") != kNoTensor || ends_with(payload.name, "._data._data")) {
+    return unsupported(pair, payload,
+                       "is optimum-quanto's qint4 or qint2, which this version recognises but does not unpack");
+  }
+  pair.output_name = payload.name.substr(0, payload.name.size() - kData.size());
+  resolve_grid(context, pair);
+}
+
 // weight_packed I32 [N, ceil(K * b / 32)], offset binary, low bits first; zero points and column
 // orders need more than a strip and are refused.
 void resolve_compressed_int(const ResolveContext& context, Pair& pair) {

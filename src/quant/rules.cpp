@@ -75,6 +75,7 @@ constexpr PackedRule kPackedRules[] = {
     {"hqq", ".W_q", kAny, ".zero", 0, 2,
      ".scale .zero .nbits .group_size .shape .axis .packing .view_as_float .unpack_view_dtype .compute_dtype "
      ".channel_wise"},
+    {"quanto", ".weight._data._data", kAny, ".weight._scale", 0, 1, ".weight._scale .weight._shift"},
     {"quanto", ".weight._data", kAny, ".weight._scale", 0, 1, ".weight._scale .weight._shift"},
     {"torchao", "._weight_qdata", kAny, "._weight_scale", 0, 1,
      "._weight_scale ._weight_zero_point ._weight_per_tensor_scale"},
@@ -106,7 +107,7 @@ constexpr Scheme kSchemes[] = {
     {"bnb_4bit", "bitsandbytes 4-bit (NF4, FP4)", false, "w = table[code] * absmax"},
     {"bnb_int8", "bitsandbytes LLM.int8", true, "w = (code * SCB) * f32(1/127)"},
     {"hqq", "HQQ", false, "w = (code - zero) * scale"},
-    {"quanto", "optimum-quanto", false, "w = data * scale"},
+    {"quanto", "optimum-quanto", true, "w = data * scale"},
     {"torchao", "torchao", false, "by tensor class"},
     {"svdquant", "SVDQuant (Nunchaku)", false, "tiled int4 plus a low-rank part; the weight alone cannot be recovered"},
     {"fp4_native", "native F4 without scales", true, "w = fp4(code)"},
