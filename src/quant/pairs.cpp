@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
 #include "quant/resolve.h"
 
 namespace wb {
@@ -30,15 +29,6 @@ bool is_plain_float(Dtype dtype) { return dtype == Dtype::F32 || dtype == Dtype:
 bool named_like_a_shard(std::string_view file) {
   const size_t of = file.rfind("-of-");
   return of != std::string_view::npos && of >= 6 && file[of - 6] == '-';
-}
-
-// Exponents padded to 128 x 4 tiles, as ComfyUI and LightX2V store them.
-bool is_swizzled_mx(const Tensor& weight, const Tensor& scale) {
-  if (scale.dtype != Dtype::F8_E8M0 && scale.dtype != Dtype::U8) return false;
-  if (weight.shape.size() != 2) return false;
-  const uint64_t rows = 128 * ceil_div(weight.shape[0], 128);
-  const uint64_t cols = 4 * ceil_div(ceil_div(weight.shape[1], 32), 4);
-  return scale.shape == Shape{rows, cols};
 }
 
 // Schemes that are read in a way of their own; the others are codes with a grid of scales.
@@ -145,10 +135,6 @@ class PairFinder {
         return &rule;
     }
     return nullptr;
-  }
-
-  static std::string stem(const std::string& name, std::string_view suffix) {
-    return name.substr(0, name.size() - suffix.size());
   }
 
   void claim_packed_payloads() {
@@ -399,7 +385,7 @@ void resolve_grid(const ResolveContext& context, Pair& pair) {
   if (!hints.block && marker && marker->group_size) hints.block = {{*marker->group_size, *marker->group_size}};
   hints.parts = fused_parts(weight.name);
   GridMatch match = match_grid(weight.name, pair.shape, scale.shape, hints);
-  if (match.problem && is_fp8_payload(weight.dtype) && is_swizzled_mx(weight, scale)) {
+  if (match.problem && is_fp8_payload(weight.dtype) && weight.shape.size() == 2 && has_tiled_exponents(weight, scale)) {
     pair.scheme = "mxfp8";
     return resolve_mxfp8(context, pair);
   }

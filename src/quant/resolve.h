@@ -28,6 +28,10 @@ void resolve_int8(const ResolveContext& context, Pair& pair);
 void resolve_bnb_int8(const ResolveContext& context, Pair& pair);
 void resolve_quanto(const ResolveContext& context, Pair& pair);
 void resolve_compressed_int(const ResolveContext& context, Pair& pair);
+/// Whether `scale` holds exponents by 32 columns of a one-byte payload, padded to tiles of 128 rows x 4: the shape
+/// in which ComfyUI and LightX2V store MXFP8.
+bool has_tiled_exponents(const Tensor& payload, const Tensor& scale);
+
 void resolve_mxfp8(const ResolveContext& context, Pair& pair);
 void resolve_mxfp4(const ResolveContext& context, Pair& pair);
 void resolve_nvfp4(const ResolveContext& context, Pair& pair);

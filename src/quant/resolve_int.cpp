@@ -65,14 +65,13 @@ void resolve_bnb_int8(const ResolveContext& context, Pair& pair) {
 // qint8 and qfloat8: `.weight._data` is an I8 or F8 matrix, `.weight._scale` its multiplier. qint4 and qint2 keep
 // halves of rows in one byte and a shift, and are refused.
 void resolve_quanto(const ResolveContext& context, Pair& pair) {
-  constexpr std::string_view kData = "._data";
   const Tensor& payload = context.tensor(pair.weight);
   const bool plain = payload.dtype == Dtype::I8 || is_fp8_payload(payload.dtype);
   if (!plain || context.companion(pair, "._shift") != kNoTensor || ends_with(payload.name, "._data._data")) {
     return unsupported(pair, payload,
                        "is optimum-quanto's qint4 or qint2, which this version recognises but does not unpack");
   }
-  pair.output_name = payload.name.substr(0, payload.name.size() - kData.size());
+  pair.output_name = stem(payload.name, "._data");
   resolve_grid(context, pair);
 }
 
@@ -103,7 +102,7 @@ void resolve_compressed_int(const ResolveContext& context, Pair& pair) {
   }
   if (cols * codec_info(pair.codec).bits % 32 != 0) pair.row_bytes = words * 4;  // a row ends inside its last word
   pair.scales[0] = scale;
-  pair.output_name = payload.name.substr(0, payload.name.size() - std::string_view("_packed").size());
+  pair.output_name = stem(payload.name, "_packed");
   // [N, K / g] with g from the shapes themselves: any divisor is a group here, also 1 and K.
   const Tensor& scales = context.tensor(scale);
   const bool fits = scales.shape.size() == 2 && scales.shape[0] == pair.shape[0] && scales.shape[1] > 0 &&

@@ -98,6 +98,12 @@ void crop_padding(const ResolveContext& context, Pair& pair) {
 
 }  // namespace
 
+bool has_tiled_exponents(const Tensor& payload, const Tensor& scale) {
+  if (scale.dtype != Dtype::U8 && scale.dtype != Dtype::F8_E8M0) return false;
+  const auto m = matrices_of(payload, 1);
+  return m && orders_of(payload, scale, *m, 32).swizzled;
+}
+
 // With ComfyUI's marker the scales are always tiled, whatever their shape (case D13).
 void resolve_mxfp8(const ResolveContext& context, Pair& pair) {
   constexpr uint64_t kGroup = 32;
@@ -109,9 +115,7 @@ void resolve_mxfp8(const ResolveContext& context, Pair& pair) {
     return;
   }
   const Tensor& scale = context.tensor(pair.scales[0]);
-  const bool exponents = scale.dtype == Dtype::U8 || scale.dtype == Dtype::F8_E8M0;
-  if (!exponents || !orders_of(payload, scale, *m, kGroup).swizzled)
-    return shape_mismatch(pair, payload, scale, kGroup);
+  if (!has_tiled_exponents(payload, scale)) return shape_mismatch(pair, payload, scale, kGroup);
   if (payload.dtype == Dtype::U8) pair.codec = Codec::F8_E4M3;
   finish(payload, scale, *m, kGroup, true, pair);
   crop_padding(context, pair);
@@ -136,8 +140,7 @@ void resolve_mxfp4(const ResolveContext& context, Pair& pair) {
   const auto m = matrices_of(payload, 2);
   if (!m || !orders_of(payload, scale, *m, kGroup).linear) return shape_mismatch(pair, payload, scale, kGroup);
   finish(payload, scale, *m, kGroup, false, pair);
-  if (ends_with(payload.name, "_packed"))
-    pair.output_name = payload.name.substr(0, payload.name.size() - std::string_view("_packed").size());
+  if (ends_with(payload.name, "_packed")) pair.output_name = stem(payload.name, "_packed");
   const bool stated = context.config.expert_dtype == "fp4" || context.config.method == "quark" ||
                       context.config.method == "modelopt" || context.config.method == "compressed-tensors" ||
                       context.config.method == "mxfp4" || !pair.output_name.empty();
@@ -204,7 +207,7 @@ void resolve_nvfp4(const ResolveContext& context, Pair& pair) {
          described(payload) + ": NVFP4, " +
              (modelopt_for_comfy ? "written by ModelOpt for ComfyUI" : "layout not stated (ModelOpt or ComfyUI)")});
   }
-  if (packed_name) pair.output_name = payload.name.substr(0, payload.name.size() - std::string_view("_packed").size());
+  if (packed_name) pair.output_name = stem(payload.name, "_packed");
   if (!refuse_smoothing(context, pair)) crop_padding(context, pair);
 }
 

@@ -71,6 +71,11 @@ inline bool ends_with(std::string_view text, std::string_view suffix) {
   return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
 }
 
+/// What stands before a suffix that the name is known to end with.
+inline std::string stem(std::string_view name, std::string_view suffix) {
+  return std::string(name.substr(0, name.size() - suffix.size()));
+}
+
 /// The layer that markers name: the weight's name without a last ".weight".
 std::string_view layer_of(std::string_view weight_name);
 
