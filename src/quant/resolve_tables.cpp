@@ -1,6 +1,5 @@
 // Codes that stand for the entries of a table, and codes kept in parts: bitsandbytes' 4 bits, HQQ, optimum-quanto, and
 // ComfyUI's 4-bit integers. Source: reference/formats.md 5.2f..h, 10.1, 10.3, 10.4.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/checked.h"
@@ -100,10 +99,8 @@ void resolve_bnb_4bit(const ResolveContext& context, Pair& pair) {
   tiling.group_cols = state->blocksize;
   tiling.codec = nf4 != kNoTensor ? Codec::NF4_HIGH : Codec::FP4_BNB_HIGH;
   const uint32_t map = context.companion(pair, ".quant_map");
-  const std::vector<float>* const table = map == kNoTensor ? nullptr : context.values.table(map);
-  const auto own = code_table(tiling.codec);
-  // bitsandbytes reads its own table, which has a -0 that the stored copy of FP4 lacks; another table counts.
-  if (table && table->size() == 16 && !std::equal(table->begin(), table->end(), own.begin())) tiling.table = *table;
+  if (const auto* const table = map == kNoTensor ? nullptr : context.values.table(map); table && table->size() == 16)
+    tiling.table = *table;
   Plane codes = fields_of(PlaneRole::codes, pair.weight, 1, *elements, 4, Packing::rows_high, false);
   codes.line_bytes = payload.bytes();  // a wider storage dtype pads the end
   tiling.planes.push_back(codes);
