@@ -80,12 +80,16 @@ void resolve_bnb_int8(const ResolveContext& context, Pair& pair) {
 
 namespace {
 
-// The width of the integers: the config's, or the only one with which a row takes as many words.
+// The width of the integers: the config's, or 4 or 8, or the only one with which a row takes as many words.
 std::optional<uint32_t> packed_bits(const ResolveContext& context, uint64_t cols, uint64_t words) {
+  const auto fits = [&](uint64_t bits) { return ceil_div(cols * bits, 32) == words; };
+  if (context.config.bits && *context.config.bits <= 8 && fits(*context.config.bits))
+    return static_cast<uint32_t>(*context.config.bits);
+  if (fits(4)) return 4;
+  if (fits(8)) return 8;
   std::optional<uint32_t> only;
-  for (uint32_t bits = 1; bits <= 8; ++bits) {
-    if (ceil_div(cols * bits, 32) != words) continue;
-    if (context.config.bits == bits) return bits;
+  for (const uint32_t bits : {2u, 3u, 5u, 6u, 7u}) {
+    if (!fits(bits)) continue;
     if (only) return std::nullopt;
     only = bits;
   }
