@@ -27,7 +27,7 @@ def make(folder, config, layers, convention, called, **rest):
     golden.write()
 
 
-def give(folder, tensors, convention, called, backs=None, note="", words=None, **rest):
+def give(folder, tensors, convention, called, backs=None, note="", words=None, arguments=None, **rest):
     """Tensors of torchao's classes; `backs` says how each gives its bf16 and float32, by default its dequantize."""
     flat, metadata = flatten_tensor_state_dict({f"{stem}.weight": tensor for stem, tensor in tensors.items()})
     golden = Golden(folder, PACKAGE, called, convention, metadata=dict(metadata) | {"format": "pt"}, note=note, **rest)
@@ -38,6 +38,8 @@ def give(folder, tensors, convention, called, backs=None, note="", words=None, *
         golden.drop(name, tensor.contiguous())
     if words is not None:
         golden.refuse(words)
+    if arguments:
+        golden.manifest["arguments"] = arguments
     golden.write()
 
 
@@ -66,7 +68,7 @@ def micro():
             give(f"torchao-{name}{'-swizzled' if swizzled else ''}", tensors, "A", "MXTensor.to_mx, flatten_tensor_state_dict, MXTensor.dequantize")
     exponents = MXTensor.to_mx(plain(16, 512, 4), torch.float4_e2m1fn_x2, 32)
     exponents.scale = every_byte(exponents.scale)
-    give("torchao-mxfp4-exponents", {"q_proj": exponents}, "A", "MXTensor.to_mx, flatten_tensor_state_dict, MXTensor.dequantize", note="every exponent from 0 to 255; 255 is NaN")
+    give("torchao-mxfp4-exponents", {"q_proj": exponents}, "A", "MXTensor.to_mx, flatten_tensor_state_dict, MXTensor.dequantize", note="every exponent from 0 to 255; 255 is NaN", arguments=["--assume", "scale_nan=apply"])
     tensors = {stem: MXTensor.to_mx(weight, torch.float8_e4m3fn, 16) for stem, weight in {"q_proj": plain(7, 48, 1), "v_proj": edges(9, 16, 3, tiny=2.0**-90, huge=2.0**60)}.items()}
     give("torchao-mxfp8-blocks-of-16", tensors, "A", "MXTensor.to_mx with block_size 16, flatten_tensor_state_dict, MXTensor.dequantize")
     give("torchao-mxfp6", {"q_proj": MXTensor.to_mx(plain(8, 64, 1), "fp6_e3m2", 32)}, "A", "MXTensor.to_mx, flatten_tensor_state_dict", words="fp6_e3m2")
