@@ -28,7 +28,7 @@ constexpr AuxiliaryRule kAuxiliaryRules[] = {
     {".input_global_scale", Role::activation_scale},
     {".input_absmax", Role::activation_scale},
     {".output_scale", Role::activation_scale},
-    {".weight_scalar", Role::auxiliary},                   // convert-to-quant: for hardware without MXFP8
+    {".weight_scalar", Role::marker},                      // convert-to-quant: for hardware without MXFP8
     {"._weight_act_quant_scale", Role::activation_scale},  // torchao, from here on
     {"._weight_act_quant_zero_point", Role::activation_scale},
     {"._weight_act_per_tensor_scale", Role::activation_scale},
