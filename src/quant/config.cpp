@@ -56,8 +56,9 @@ const Json* quantization_of(const Json& config) {
   return nullptr;
 }
 
-// auto-round packs its integers for the kernels of others; here is what its packing_format means in their words. Its own
-// format has GPTQ's shapes and stores zero points as they are. Source: auto-round 0.16, export_to_autoround/export.py.
+// auto-round packs its integers for the kernels of others; here is what its packing_format means in their words. Its
+// own format has GPTQ's shapes and stores zero points as they are. Source: auto-round 0.16,
+// export_to_autoround/export.py.
 void translate_auto_round(const Json& quant, QuantConfig& config) {
   if (config.method != "auto-round" && config.method != "intel/auto-round") return;
   const std::string packing = text_of(quant, "packing_format");

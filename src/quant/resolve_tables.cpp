@@ -148,10 +148,9 @@ void resolve_hqq(const ResolveContext& context, Pair& pair) {
   const uint32_t scale = context.companion(pair, ".scale");
   const uint32_t zero = context.companion(pair, ".zero");
   const Tensor& payload = context.tensor(pair.weight);
-  const bool nested = context.companion(pair, ".scale_q") != kNoTensor ||
-                      context.companion(pair, ".zero_q") != kNoTensor ||
-                      context.integer(pair, ".quant_scale").value_or(0) != 0 ||
-                      context.integer(pair, ".quant_zero").value_or(0) != 0;
+  const bool nested =
+      context.companion(pair, ".scale_q") != kNoTensor || context.companion(pair, ".zero_q") != kNoTensor ||
+      context.integer(pair, ".quant_scale").value_or(0) != 0 || context.integer(pair, ".quant_zero").value_or(0) != 0;
   if (nested)
     return refuse(pair, context, Errc::scheme_unsupported,
                   "is HQQ whose scales or zero points are quantized themselves, which this version does not undo");
@@ -169,8 +168,8 @@ void resolve_hqq(const ResolveContext& context, Pair& pair) {
                          : std::nullopt;
   if (!codes)
     return mismatch(context, pair,
-                    "does not hold " + shape_text(*shape) + " codes of " + std::to_string(*bits) + " bits in groups of " +
-                        std::to_string(*group));
+                    "does not hold " + shape_text(*shape) + " codes of " + std::to_string(*bits) +
+                        " bits in groups of " + std::to_string(*group));
 
   Tiling tiling;
   // Groups that end inside rows: then the weight is one row.
@@ -286,9 +285,10 @@ void resolve_comfy_int4(const ResolveContext& context, Pair& pair) {
     // 6 bits a code have the same tensors and 3/4 of a byte: two more bits of every code stand behind the nibbles.
     const auto wide = checked_mul(groups, context.marker->group_size.value_or(16));
     if (!wide || *wide != tiling.cols)
-      return refuse(pair, context, Errc::scheme_unsupported,
-                    "is asym_w4a8_int8 with another number of columns than its scales say, as with 6 bits a code, which "
-                    "this version does not undo");
+      return refuse(
+          pair, context, Errc::scheme_unsupported,
+          "is asym_w4a8_int8 with another number of columns than its scales say, as with 6 bits a code, which "
+          "this version does not undo");
     if (context.companion(pair, ".weight_s_channel") == kNoTensor)
       return mismatch(context, pair, "has no weight_s_channel");
     tile_relative_int4(context, groups, tiling, pair);

@@ -11,7 +11,7 @@ namespace {
 struct TensorClass {
   std::string type;  ///< "Float8Tensor", ...
   bool swizzled = false;
-  uint64_t block = 0;  ///< block_size where it is one number
+  uint64_t block = 0;   ///< block_size where it is one number
   std::string element;  ///< elem_dtype where torch has no dtype for it: "fp6_e3m2"
 };
 
