@@ -13,6 +13,7 @@ constexpr size_t kNamesMax = 100;
 
 void write_plan_fields(JsonWriter& json, const Plan& plan) {
   json.field("to", plan.to == Dtype::F16 ? "f16" : "bf16").field("others", plan.cast_others ? "cast" : "keep");
+  json.field("recipe", recipe_name(plan.recipe));
   json.field("output_bytes", plan.output_bytes).field("output_header_bytes", static_cast<uint64_t>(plan.header.size()));
   json.field("read_bytes", plan.read_bytes).field("tensors", static_cast<uint64_t>(plan.steps.size()));
   json.field("dequantized", plan.dequantized).field("cast", plan.cast).field("copied", plan.copied);
@@ -56,7 +57,7 @@ std::string receipt_reply(const Inspection& inspection, const Plan& plan, const 
   JsonWriter json(text);
   json.begin_object();
   write_plan_fields(json, plan);
-  json.field("recipe", "f32-mul-rne").field("version", WB_VERSION).key("sources").begin_array();
+  json.field("version", WB_VERSION).key("sources").begin_array();
   for (const Source& source : inventory.sources) {
     json.begin_object()
         .field("name", std::string_view(source.name))

@@ -1,6 +1,6 @@
 // The command line as one value, or a UsageError. Nothing is opened or looked up here.
 import { parseArgs } from 'node:util';
-import type { ConvertOptions } from '../engine/report';
+import { type ConvertOptions, RECIPES } from '../engine/report';
 
 /** Exit code 2: the command line itself is wrong. */
 export class UsageError extends Error {}
@@ -37,13 +37,15 @@ export const USAGE = `usage:
       what is in the checkpoint: dtypes, pairs of weight and scale, problems
   weighbridge ram [--json] PATH
       how much memory each way of loading it takes
-  weighbridge convert --to bf16|f16 -o OUT [--others keep|cast] [--assume SUBJECT=CHOICE]...
+  weighbridge convert --to bf16|f16 -o OUT [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
                       [--no-verify] [--progress] [--json] PATH
       writes the dequantized checkpoint
-  weighbridge verify --from PATH --to bf16|f16 [--others keep|cast] [--assume SUBJECT=CHOICE]...
+  weighbridge verify --from PATH --to bf16|f16 [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
                      [--progress] [--json] OUT
       computes the conversion of PATH again and compares it with OUT
 
+--recipe f32-mul-rne (the default) multiplies in float32 and rounds once; target-mul-rne rounds the scale to the
+target first, as loaders that multiply in the compute dtype do.
 PATH is a .safetensors file, or a folder that holds exactly one.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 a decision is needed.
 `;
@@ -51,7 +53,7 @@ Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 a decision is needed.
 const FLAG = { type: 'boolean', default: false } as const;
 const WORD = { type: 'string' } as const;
 const WORDS = { type: 'string', multiple: true, default: [] as string[] } as const;
-const CONVERSION = { json: FLAG, progress: FLAG, to: WORD, others: WORD, assume: WORDS } as const;
+const CONVERSION = { json: FLAG, progress: FLAG, to: WORD, others: WORD, recipe: WORD, assume: WORDS } as const;
 
 export function parseCommand(argv: readonly string[]): Command {
   const [name, ...args] = argv;
@@ -94,7 +96,7 @@ function parseConvert(args: string[]): Command {
     path,
     json: values.json,
     output: values.output,
-    options: conversionOptions(values.to, values.others, values.assume),
+    options: conversionOptions(values),
     verify: !values['no-verify'],
     progress: values.progress,
   };
@@ -110,17 +112,26 @@ function parseVerify(args: string[]): Command {
     path,
     json: values.json,
     source: values.from,
-    options: conversionOptions(values.to, values.others, values.assume),
+    options: conversionOptions(values),
     progress: values.progress,
   };
 }
 
-function conversionOptions(to: string | undefined, others: string | undefined, assume: string[]): ConvertOptions {
+interface ConversionWords {
+  to?: string | undefined;
+  others?: string | undefined;
+  recipe?: string | undefined;
+  assume: string[];
+}
+
+function conversionOptions({ to, others, recipe: name, assume }: ConversionWords): ConvertOptions {
   if (to !== 'bf16' && to !== 'f16') throw new UsageError('the target dtype is required: --to bf16 or --to f16');
   if (others !== undefined && others !== 'keep' && others !== 'cast') {
     throw new UsageError('--others is keep (the default) or cast');
   }
-  return { to, others: others ?? 'keep', assume: parseAssumptions(assume) };
+  const recipe = RECIPES.find((each) => each === name);
+  if (name !== undefined && recipe === undefined) throw new UsageError(`--recipe is ${RECIPES.join(' or ')}`);
+  return { to, others: others ?? 'keep', recipe, assume: parseAssumptions(assume) };
 }
 
 /** A tensor name may hold "=", a choice never does. */

@@ -201,10 +201,16 @@ export interface PairRow {
   issues: CoreIssue[];
 }
 
+/** How a code and its scale are multiplied; docs/formats.md, "Recipes". */
+export const RECIPES = ['f32-mul-rne', 'target-mul-rne'] as const;
+export type Recipe = (typeof RECIPES)[number];
+
 /** Options of ram, plan and convert. `to` is required by plan and convert. */
 export interface ConvertOptions {
   to: 'bf16' | 'f16';
   others: 'keep' | 'cast';
+  /** f32-mul-rne unless named */
+  recipe?: Recipe | undefined;
   /** subject (scheme, error code or tensor name) -> choice */
   assume: Record<string, string>;
 }
@@ -212,6 +218,7 @@ export interface ConvertOptions {
 export interface PlanReport {
   to: 'bf16' | 'f16';
   others: 'keep' | 'cast';
+  recipe: Recipe;
   output_bytes: number;
   output_header_bytes: number;
   read_bytes: number;
@@ -225,7 +232,6 @@ export interface PlanReport {
 
 /** What a finished conversion says about itself. */
 export interface Receipt extends PlanReport {
-  recipe: 'f32-mul-rne';
   version: string;
   sources: { name: string; size_bytes: number }[];
   assumed: { subject: string; choice: string; tensors: number }[];

@@ -4,12 +4,13 @@ import { useCallback, useRef, useState } from 'react';
 import type { EngineClient } from '../../engine/client';
 import { type CoreError, toCoreError } from '../../engine/errors';
 import type { Progress } from '../../engine/protocol';
-import type { ConvertOptions, Decision, PlanReport } from '../../engine/report';
+import type { ConvertOptions, Decision, PlanReport, Recipe } from '../../engine/report';
 
 export interface Choices {
   /** nothing is chosen for the user */
   to: ConvertOptions['to'] | null;
   others: ConvertOptions['others'];
+  recipe: Recipe;
   /** subject of a decision -> choice */
   answers: Readonly<Record<string, string>>;
 }
@@ -32,7 +33,7 @@ export interface PlanControls {
 }
 
 export function usePlan(client: EngineClient, known: readonly Decision[]): PlanControls {
-  const [choices, setChoices] = useState<Choices>({ to: null, others: 'keep', answers: {} });
+  const [choices, setChoices] = useState<Choices>({ to: null, others: 'keep', recipe: 'f32-mul-rne', answers: {} });
   const [state, setState] = useState<PlanState>({ phase: 'none' });
   const [asked, setAsked] = useState<readonly Decision[]>([]);
   const newest = useRef<Promise<PlanState>>(Promise.resolve({ phase: 'none' }));
@@ -77,14 +78,14 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
   return { choices, decisions: [...known, ...asked], state, change, settled };
 }
 
-function optionsOf({ to, others, answers }: Choices, decisions: readonly Decision[]): ConvertOptions | null {
+function optionsOf({ to, others, recipe, answers }: Choices, decisions: readonly Decision[]): ConvertOptions | null {
   if (to === null) return null;
   const assume: Record<string, string> = {};
   for (const { subject } of decisions) {
     const answer = answers[subject];
     if (answer !== undefined) assume[subject] = answer;
   }
-  return { to, others, assume };
+  return { to, others, recipe, assume };
 }
 
 async function ask(
