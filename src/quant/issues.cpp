@@ -28,6 +28,7 @@ constexpr Question kQuestions[] = {
     {Errc::scale_order_undecided,
      "The file does not say whether its block scales stand row by row or in 128 x 4 tiles."},
     {Errc::f16_overflow, "Values beyond 65504 do not fit fp16."},
+    {Errc::shard_missing, "A part of the set is not here. Is the rest wanted without it?"},
 };
 
 constexpr Errc kRefusals[] = {Errc::scheme_unsupported, Errc::scale_shape_mismatch, Errc::scale_dtype_unknown,
@@ -57,6 +58,7 @@ constexpr Choice kChoices[] = {
     {Errc::scale_order_undecided, "swizzled", "tiles of 128 rows x 4 scales (ComfyUI, cuBLAS)"},
     {Errc::f16_overflow, "bf16", "write these tensors as bf16"},
     {Errc::f16_overflow, "inf", "write infinities"},
+    {Errc::shard_missing, "partial", "convert what is here; the result is not a whole model"},
 };
 
 }  // namespace
