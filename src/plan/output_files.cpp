@@ -117,6 +117,9 @@ Status write_headers(const Metadata& metadata, Plan& plan) {
     std::vector<WrittenTensor> entries;
     uint64_t offset = 0;
     file.first_step = at;
+    const auto end =
+        std::find_if(plan.steps.begin() + at, plan.steps.end(), [i](const Step& s) { return s.file != i; });
+    entries.reserve(static_cast<size_t>(end - plan.steps.begin()) - at);
     for (; at < plan.steps.size() && plan.steps[at].file == i; ++at) {
       const Step& step = plan.steps[at];
       entries.push_back({*step.name, step.dtype, step.shape, offset, offset + step.out_bytes});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -56,6 +57,7 @@ struct Step {
   const std::string* name = nullptr;  ///< in the output; belongs to the inventory or the pairing
   const Shape* shape = nullptr;
   const kernels::Kernel* kernel = nullptr;
+  std::shared_ptr<const Tiling> tiling;  ///< set: put together from planes; scale and kernel are not used
   uint64_t out_bytes = 0;
   uint32_t file = 0;  ///< index into Plan::files
 };

@@ -180,9 +180,7 @@ TEST_CASE("schemes: every packed family is known by name; what is not converted 
     return filled(name, Dtype::F16, std::move(shape));
   };
   const Row rows[] = {
-      {"gptq_or_awq",
-       {i32("a.qweight", {4, 8}), i32("a.qzeros", {1, 1}), f16("a.scales", {1, 8}), i32("a.g_idx", {32})},
-       3},
+      {"gptq", {i32("a.qweight", {4, 8}), i32("a.qzeros", {1, 1}), f16("a.scales", {1, 8}), i32("a.g_idx", {32})}, 3},
       {"svdquant",
        {i8("a.qweight", {4, 8}), filled("a.wscales", Dtype::BF16, {1, 4}), filled("a.smooth", Dtype::BF16, {16})},
        2},

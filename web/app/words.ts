@@ -78,6 +78,10 @@ export const WORDS: Record<ErrorCode, string> = {
     'Each byte holds two 4-bit numbers, and the file does not say which comes first. The wrong order gives noise. You decide.',
   scale_order_undecided:
     'The scales may stand row by row or in tiles, and the file does not say which. The wrong order gives noise. You decide.',
+  zero_point_undecided:
+    'The zero points may be stored as they are or minus one, and the file does not say which. The wrong reading shifts every weight. You decide.',
+  magnitude_implausible:
+    'These weights would be far larger or smaller than in any trained model. The scale was probably meant the other way round. You decide.',
   global_scale_missing: 'A weight lacks one of its two scales. Without it the values cannot be known.',
   payload_shape_mismatch:
     'A packed weight does not fit the tensors that describe it. The file is damaged or of a new kind.',

@@ -56,6 +56,8 @@ export const ERROR_CODES = [
   'packed_undecided',
   'nibble_order_undecided',
   'scale_order_undecided',
+  'zero_point_undecided',
+  'magnitude_implausible',
   'global_scale_missing',
   'payload_shape_mismatch',
   'output_name_taken',
