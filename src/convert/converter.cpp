@@ -10,7 +10,7 @@ namespace {
 
 /// Output is handed out when the next piece might not fit; a piece makes at most two windows of it.
 constexpr size_t kOutBytes = 4 * kWindowBytes;
-static_assert(kOutBytes >= 2 * kWindowBytes);
+static_assert(kOutBytes >= 2 * kWindowBytes && kOutBytes >= 2 * kEmitElements && kTileReadBytes <= kWindowBytes);
 /// A tile of one-byte scales, widened.
 constexpr uint64_t kScaleFloats = kScaleTileBytes;
 
@@ -42,6 +42,7 @@ Result<std::unique_ptr<Converter>> Converter::create(const Inventory& inventory,
   }
   WB_TRY(converter->scales_, Buffer::create(kScaleFloats * sizeof(float)));
   WB_TRY(converter->row_scales_, Buffer::create(kScaleFloats * sizeof(float)));
+  WB_TRY(converter->tiles_, TileBuffers::create(plan));
   WB_TRY(converter->out_, Buffer::create(mode == Mode::write ? kOutBytes : 1));
   return converter;
 }
@@ -79,13 +80,16 @@ JobStep Converter::resume() {
 
 // Runs everything that needs no further input, as long as there is room for its output.
 JobStep Converter::advance() {
-  if (mode_ == Mode::write && !emit_header()) return hand_out();
+  if (!emit_headers(0)) return hand_out();
   for (;;) {
-    if (ops_.empty() && !planner_.plan_next(ops_)) return out_used_ > 0 ? hand_out() : JobStep::done;
+    if (ops_.empty() && !planner_.plan_next(ops_)) {
+      if (!emit_headers(static_cast<uint32_t>(plan_.steps.size()))) return hand_out();
+      return out_used_ > 0 ? hand_out() : JobStep::done;
+    }
     const Op& op = ops_.front();
     if (op.is_read) return JobStep::need_input;
-    if (!has_room(op.piece)) return hand_out();
-    run(op);
+    if (!emit_headers(op.piece.step) || !has_room(op.piece)) return hand_out();
+    if (Status status = run(op); !status) return failed(std::move(status.error()));
     pop_op();
   }
 }
@@ -96,17 +100,26 @@ JobStep Converter::hand_out() {
   return JobStep::has_output;
 }
 
-// True when all of the header is in the output.
-bool Converter::emit_header() {
-  const size_t n = std::min(plan_.header.size() - header_done_, kOutBytes - out_used_);
-  std::copy_n(plan_.header.data() + header_done_, n, out_.data() + out_used_);
-  header_done_ += n;
-  out_used_ += n;
-  return header_done_ == plan_.header.size();
+// The headers of all files up to the one that this step is in; false when there was no room for all of it.
+bool Converter::emit_headers(uint32_t step) {
+  for (; mode_ == Mode::write && file_ < plan_.files.size() && plan_.files[file_].first_step <= step; ++file_) {
+    const std::string& header = plan_.files[file_].header;
+    const size_t n = std::min(header.size() - header_done_, kOutBytes - out_used_);
+    std::copy_n(header.data() + header_done_, n, out_.data() + out_used_);
+    header_done_ += n;
+    out_used_ += n;
+    if (header_done_ < header.size()) return false;
+    header_done_ = 0;
+  }
+  return true;
 }
 
 size_t Converter::out_bytes(const Piece& piece) const {
   const Step& step = plan_.steps[piece.step];
+  if (piece.tile) {
+    if (!piece.tile->emit) return 0;
+    return static_cast<size_t>((piece.tile->row_end - piece.tile->row_begin) * piece.tile->tile.cols() * 2);
+  }
   switch (step.action) {
     case Action::copy: return static_cast<size_t>(piece.end - piece.begin);
     case Action::cast: return static_cast<size_t>((piece.end - piece.begin) * 8 / codec_info(step.codec).bits * 2);
@@ -120,8 +133,9 @@ bool Converter::has_room(const Piece& piece) const {
   return mode_ == Mode::count || out_used_ + out_bytes(piece) <= kOutBytes;
 }
 
-void Converter::run(const Op& op) {
+Status Converter::run(const Op& op) {
   const Step& step = plan_.steps[op.piece.step];
+  if (op.piece.tile) return run_tile(op, step);
   const uint8_t* const payload = slots_[op.payload_slot].data() + op.payload_offset;
   const uint64_t bytes = op.piece.end - op.piece.begin;
   uint8_t* const out = out_.data() + out_used_;
@@ -137,6 +151,15 @@ void Converter::run(const Op& op) {
     std::copy_n(payload, bytes, out);
   }
   if (mode_ == Mode::write) out_used_ += out_bytes(op.piece);
+  return {};
+}
+
+Status Converter::run_tile(const Op& op, const Step& step) {
+  const TileWork& work = *op.piece.tile;
+  if (!work.emit) return tiles_.fill(inventory_, step, work, slots_[op.payload_slot].data() + op.payload_offset);
+  outcomes_[op.piece.step].loss += tiles_.emit(step, work, mode_ == Mode::write ? out_.data() + out_used_ : nullptr);
+  if (mode_ == Mode::write) out_used_ += out_bytes(op.piece);
+  return {};
 }
 
 // Cuts the piece into strips of rows that share one row of scales.

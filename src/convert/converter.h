@@ -10,6 +10,7 @@
 #include "convert/hash.h"
 #include "convert/job.h"
 #include "convert/reads.h"
+#include "convert/tile_buffers.h"
 
 namespace wb {
 
@@ -41,14 +42,15 @@ class Converter final : public Job {
 
  private:
   Converter(const Inventory& inventory, const Plan& plan, Mode mode)
-      : plan_(plan), mode_(mode), planner_(inventory, plan), outcomes_(plan.steps.size()) {}
+      : inventory_(inventory), plan_(plan), mode_(mode), planner_(inventory, plan), outcomes_(plan.steps.size()) {}
 
   JobStep advance();
   void pop_op();
   JobStep hand_out();
-  bool emit_header();
+  bool emit_headers(uint32_t step);
   bool has_room(const Piece& piece) const;
-  void run(const Op& op);
+  Status run(const Op& op);
+  Status run_tile(const Op& op, const Step& step);
   void run_dequantize(const Op& op, const Step& step, const uint8_t* payload);
   void widen_tile(const Op& op, const Step& step);
   const float* strip_scales(const Step& step, const Piece& piece, uint64_t row);
@@ -56,6 +58,7 @@ class Converter final : public Job {
                  const float* scales, uint64_t group_cols, uint8_t* out);
   size_t out_bytes(const Piece& piece) const;
 
+  const Inventory& inventory_;
   const Plan& plan_;
   Mode mode_;
   ReadPlanner planner_;
@@ -64,9 +67,11 @@ class Converter final : public Job {
   Buffer slots_[kSlots];
   Buffer scales_;      // one tile of scales as float32
   Buffer row_scales_;  // of one row, where they must be gathered or combined
+  TileBuffers tiles_;
   Buffer out_;
   size_t out_used_ = 0;
-  size_t header_done_ = 0;
+  size_t file_ = 0;         // whose header is not all out yet
+  size_t header_done_ = 0;  // of that header
   uint64_t written_bytes_ = 0;
   Hash hash_;
   std::vector<StepOutcome> outcomes_;

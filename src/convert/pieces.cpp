@@ -9,6 +9,7 @@ namespace wb {
 std::optional<Piece> PieceCursor::next() {
   for (; step_ < plan_->steps.size(); ++step_, row_ = col_ = offset_ = 0) {
     if (auto piece = next_of(plan_->steps[step_])) return piece;
+    tiles_.reset();
   }
   return std::nullopt;
 }
@@ -16,6 +17,13 @@ std::optional<Piece> PieceCursor::next() {
 std::optional<Piece> PieceCursor::next_of(const Step& step) {
   const Tensor& tensor = inventory_->tensors[step.tensor];
   if (tensor.bytes() == 0) return std::nullopt;
+  if (step.tiling) {
+    if (!tiles_) tiles_.emplace(*inventory_, *step.tiling);
+    Piece piece;
+    piece.step = step_;
+    piece.tile = tiles_->next();
+    return piece.tile ? std::optional<Piece>(piece) : std::nullopt;
+  }
   if (step.action == Action::dequantize) {
     if (row_ == step.grid.rows || step.grid.cols == 0) return std::nullopt;
     return grid_piece(step);

@@ -7,6 +7,7 @@
 
 #include "convert/job.h"
 #include "plan/plan.h"
+#include "plan/tile_cursor.h"
 
 namespace wb {
 
@@ -14,7 +15,7 @@ namespace wb {
 inline constexpr uint64_t kScaleTileBytes = 256 * 1024;
 
 /// A run of whole rows, or a part of one row, of one step's payload. Copies and casts count as one
-/// row. Byte ranges are absolute in the file of the tensor.
+/// row. Byte ranges are absolute in the file of the tensor. Of a tiled step: one thing to do for a tile.
 struct Piece {
   uint32_t step = 0;
   uint64_t begin = 0;  ///< payload bytes
@@ -25,6 +26,7 @@ struct Piece {
   uint64_t col_end = 0;
   uint64_t scale_begin = 0;  ///< scale bytes; empty where there is no scale
   uint64_t scale_end = 0;
+  std::optional<TileWork> tile;  ///< only of a tiled step: all that counts, beside `step`
 };
 
 /// Walks all pieces of a plan in output order. Tensors without bytes have no piece.
@@ -44,7 +46,8 @@ class PieceCursor {
   uint32_t step_ = 0;
   uint64_t row_ = 0;  // of a dequantization: the next row, and the next column within it
   uint64_t col_ = 0;
-  uint64_t offset_ = 0;  // of a copy or cast: bytes already cut off
+  uint64_t offset_ = 0;              // of a copy or cast: bytes already cut off
+  std::optional<TileCursor> tiles_;  // of a tiled step
 };
 
 }  // namespace wb

@@ -24,6 +24,8 @@ ReadPlanner::ReadPlanner(const Inventory& inventory, const Plan& plan)
   for (const Step& step : plan.steps) {
     note(step.tensor);
     note(step.scale);
+    if (!step.tiling) continue;
+    for (const Plane& plane : step.tiling->planes) note(plane.tensor);
   }
   std::sort(small_.begin(), small_.end(), [](const Span& a, const Span& b) {
     return a.source != b.source ? a.source < b.source : a.begin < b.begin;
@@ -45,11 +47,11 @@ bool ReadPlanner::plan_next(std::deque<Op>& ops) {
     scale = is_small(scales) ? place_small(scales, piece->scale_begin, ops) : place_tile(scales, *piece, ops);
   }
   Place payload;
-  if (is_small(tensor)) {
-    payload = place_small(tensor, piece->begin, ops);
-  } else {
-    read(ops, tensor.source, piece->begin, piece->end, kPayloadSlot);
-    payload.slot = kPayloadSlot;
+  if (!piece->tile) {
+    payload = place(tensor, piece->begin, piece->end, ops);
+  } else if (!piece->tile->emit) {
+    const Plane& plane = step.tiling->planes[piece->tile->plane];
+    payload = place(inventory_->tensors[plane.tensor], piece->tile->begin, piece->tile->end, ops);
   }
   Op run;
   run.piece = *piece;
@@ -59,6 +61,12 @@ bool ReadPlanner::plan_next(std::deque<Op>& ops) {
   run.scale_offset = scale.offset;
   ops.push_back(run);
   return true;
+}
+
+ReadPlanner::Place ReadPlanner::place(const Tensor& tensor, uint64_t begin, uint64_t end, std::deque<Op>& ops) {
+  if (is_small(tensor)) return place_small(tensor, begin, ops);
+  read(ops, tensor.source, begin, end, kPayloadSlot);
+  return {kPayloadSlot, 0};
 }
 
 void ReadPlanner::read(std::deque<Op>& ops, uint32_t source, uint64_t begin, uint64_t end, uint8_t slot) {

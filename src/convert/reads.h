@@ -60,6 +60,7 @@ class ReadPlanner {
   };
 
   Place place_small(const Tensor& tensor, uint64_t begin, std::deque<Op>& ops);
+  Place place(const Tensor& tensor, uint64_t begin, uint64_t end, std::deque<Op>& ops);
   Place place_tile(const Tensor& scale, const Piece& piece, std::deque<Op>& ops);
   static void read(std::deque<Op>& ops, uint32_t source, uint64_t begin, uint64_t end, uint8_t slot);
   Span small_window(const Tensor& tensor) const;

@@ -34,16 +34,21 @@ bool is_rotation_group(uint64_t group) {
   return false;
 }
 
-F16Loss unrotate_i8(const uint8_t* codes, size_t n, float scale, size_t group, Dtype to, uint8_t* out) {
+void unrotate_group(float* values, size_t group) {
+  butterflies(values, group);
   // 1/sqrt(4^k) is a power of two: exact.
   const float factor = 1 / std::sqrt(static_cast<float>(group));
+  for (size_t i = 0; i < group; ++i) values[i] *= factor;
+}
+
+F16Loss unrotate_i8(const uint8_t* codes, size_t n, float scale, size_t group, Dtype to, uint8_t* out) {
   float values[kRotationGroupMax];
   F16Loss loss;
   for (size_t at = 0; at < n; at += group) {
     for (size_t i = 0; i < group; ++i) values[i] = static_cast<float>(static_cast<int8_t>(codes[at + i])) * scale;
-    butterflies(values, group);
+    unrotate_group(values, group);
     for (size_t i = 0; i < group; ++i) {
-      const float value = values[i] * factor;
+      const float value = values[i];
       const uint16_t half = f16_from_f32(value);
       loss.overflow += (half & 0x7FFF) == 0x7C00 && std::isfinite(value);
       loss.underflow += (half & 0x7FFF) == 0 && value != 0;

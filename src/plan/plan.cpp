@@ -4,7 +4,8 @@
 
 #include "base/checked.h"
 #include "plan/answers.h"
-#include "safetensors/header_write.h"
+#include "plan/output_files.h"
+#include "plan/tile_cursor.h"
 
 namespace wb {
 namespace {
@@ -98,6 +99,7 @@ class Planner {
     drop_[pair.weight] = 1;  // not one of the others; its own step follows
     if (keep) {
       copy(pair.weight);
+      ++plan_.kept_quantized;
       return {};
     }
     if (pair.scheme == "scaled_float" && !multiply) {
@@ -169,24 +171,15 @@ class Planner {
     const uint64_t elements = step.action == Action::dequantize ? step.grid.rows * step.grid.cols : tensor.elements;
     step.out_bytes = step.action == Action::copy ? tensor.bytes() : elements * 2;
     if (step.action == Action::cast) step.kernel = kernels::find_cast(tensor.dtype, step.dtype);
-    plan_.read_bytes += tensor.bytes() + (step.scale == kNoTensor ? 0 : inventory_.tensors[step.scale].bytes());
+    plan_.read_bytes += step.tiling               ? tiled_read_bytes(inventory_, *step.tiling)
+                        : step.scale == kNoTensor ? tensor.bytes()
+                                                  : tensor.bytes() + inventory_.tensors[step.scale].bytes();
     plan_.steps.push_back(std::move(step));
   }
 
   Status lay_out() {
-    std::sort(plan_.steps.begin(), plan_.steps.end(),
-              [](const Step& a, const Step& b) { return written_before(a.dtype, *a.name, b.dtype, *b.name); });
     WB_CHECK(refuse_taken_names());
-    std::vector<WrittenTensor> entries;
-    entries.reserve(plan_.steps.size());
-    uint64_t offset = 0;
-    for (const Step& step : plan_.steps) {
-      entries.push_back({*step.name, step.dtype, step.shape, offset, offset + step.out_bytes});
-      offset += step.out_bytes;
-    }
-    WB_TRY(plan_.header, write_header(entries, output_metadata()));
-    plan_.output_bytes = plan_.header.size() + offset;
-    return {};
+    return lay_out_files(inventory_, options_, output_metadata(), plan_);
   }
 
   // A packed weight gets its plain name, which some other tensor may already have.
@@ -239,12 +232,28 @@ Grid unscaled_grid(const Tensor& tensor) {
   return grid;
 }
 
+// The same choices for a weight that is put together from planes.
+static std::shared_ptr<const Tiling> with_choice(std::string_view choice, Tiling tiling) {
+  if (choice == "v1") tiling.zero_bias = 1;
+  if (choice == "v2") tiling.zero_bias = 0;
+  const bool order = choice == "high" || choice == "low";
+  if (order && tiling.planes.front().bits == 4) {
+    tiling.planes.front().packing = choice == "high" ? kernels::Packing::rows_high : kernels::Packing::rows_low;
+  }
+  for (Plane& plane : tiling.planes) {
+    if (plane.role == PlaneRole::scale && (choice == "swizzled" || choice == "linear"))
+      plane.swizzled = choice == "swizzled";
+  }
+  return std::make_shared<const Tiling>(std::move(tiling));
+}
+
 void apply_choice(std::string_view choice, Pair& pair) {
   if (choice == "e5m2") pair.codec = Codec::F8_E5M2;
   if (choice == "high") pair.codec = Codec::F4_HIGH;
   if (choice == "low") pair.codec = Codec::F4;
   if (choice == "swizzled") pair.grid.swizzled = true;
   if (choice == "linear") pair.grid.swizzled = false;
+  if (pair.tiling) pair.tiling = with_choice(choice, *pair.tiling);
 }
 
 Step dequantizing_step(const Inventory& inventory, const SmallValues& values, const Pair& pair, Dtype to) {
@@ -253,6 +262,13 @@ Step dequantizing_step(const Inventory& inventory, const SmallValues& values, co
   step.action = Action::dequantize;
   step.dtype = to;
   step.codec = pair.codec;
+  if (pair.tiling) {
+    step.grid = pair.grid;
+    step.tiling = pair.tiling;
+    if (pair.global_scale != kNoTensor) step.globals = *values.global_scale(pair.global_scale);
+    step.divide_global = pair.divide_global;
+    return step;
+  }
   step.kernel = kernels::find_strip(pair.codec, to);
   if (pair.scales.empty()) {
     step.grid = unscaled_grid(inventory.tensors[pair.weight]);

@@ -24,6 +24,26 @@ std::optional<std::array<uint64_t, 2>> block_of(const Json& quant) {
   return block;
 }
 
+std::optional<uint64_t> count_of(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_number_unsigned() || at->get<uint64_t>() == 0) return std::nullopt;
+  return at->get<uint64_t>();
+}
+
+// compressed-tensors states the bits of every group of layers; one number only where all agree.
+std::optional<uint64_t> bits_of_groups(const Json& quant) {
+  const auto groups = quant.find("config_groups");
+  if (groups == quant.end() || !groups->is_object()) return std::nullopt;
+  std::optional<uint64_t> bits;
+  for (const auto& [name, group] : groups->items()) {
+    if (!group.is_object() || !group.contains("weights") || !group["weights"].is_object()) return std::nullopt;
+    const auto here = count_of(group["weights"], "num_bits");
+    if (!here || (bits && bits != here)) return std::nullopt;
+    bits = here;
+  }
+  return bits;
+}
+
 // The block may stand at the top or, in multimodal models, inside text_config.
 const Json* quantization_of(const Json& config) {
   for (const Json* owner : {&config, config.contains("text_config") ? &config["text_config"] : nullptr}) {
@@ -43,6 +63,11 @@ std::string read_quantization(const Json& quant, QuantConfig& config) {
     if (config.format.empty()) config.format = text_of(quant, key);
   }
   config.block = block_of(quant);
+  config.bits = count_of(quant, "bits");
+  if (!config.bits) config.bits = bits_of_groups(quant);
+  config.group_size = count_of(quant, "group_size");
+  config.checkpoint_format = text_of(quant, "checkpoint_format");
+  config.version = text_of(quant, "version");
   config.expert_dtype = text_of(quant, "expert_dtype");
   std::string says = "quant_method " + config.method;
   if (!config.format.empty()) says += ", format " + config.format;

@@ -19,6 +19,10 @@ struct QuantConfig {
   std::string method;  ///< quant_method, or "modelopt" from hf_quant_config.json; empty when nothing said
   std::string format;  ///< fmt, format or quant_algo
   std::optional<std::array<uint64_t, 2>> block;  ///< weight_block_size: rows, columns
+  std::optional<uint64_t> bits;                  ///< of packed integers
+  std::optional<uint64_t> group_size;            ///< of packed integers; absent where it says -1, whole rows
+  std::string checkpoint_format;                 ///< of GPTQ: "gptq" (v1), "gptq_v2", "marlin", ...
+  std::string version;                           ///< of AWQ: "gemm", "gemv", ...
   std::string expert_dtype;                      ///< "fp4" in DeepSeek V4
   std::optional<bool> tie_word_embeddings;
 

@@ -27,7 +27,9 @@ constexpr Question kQuestions[] = {
     {Errc::nibble_order_undecided, "The file does not say which nibble of a byte comes first."},
     {Errc::scale_order_undecided,
      "The file does not say whether its block scales stand row by row or in 128 x 4 tiles."},
+    {Errc::zero_point_undecided, "Zero points may be stored as they are, or minus one; no config says which."},
     {Errc::f16_overflow, "Values beyond 65504 do not fit fp16."},
+    {Errc::shard_missing, "A part of the set is not here. Is the rest wanted without it?"},
 };
 
 constexpr Errc kRefusals[] = {Errc::scheme_unsupported, Errc::scale_shape_mismatch, Errc::scale_dtype_unknown,
@@ -55,8 +57,11 @@ constexpr Choice kChoices[] = {
     {Errc::nibble_order_undecided, "high", "the high nibble is the even column (ComfyUI)"},
     {Errc::scale_order_undecided, "linear", "one row of scales per row of the weight (ModelOpt, compressed-tensors)"},
     {Errc::scale_order_undecided, "swizzled", "tiles of 128 rows x 4 scales (ComfyUI, cuBLAS)"},
+    {Errc::zero_point_undecided, "v1", "stored minus one (AutoGPTQ, and GPTQModel's format gptq)"},
+    {Errc::zero_point_undecided, "v2", "stored as they are (format gptq_v2)"},
     {Errc::f16_overflow, "bf16", "write these tensors as bf16"},
     {Errc::f16_overflow, "inf", "write infinities"},
+    {Errc::shard_missing, "partial", "convert what is here; the result is not a whole model"},
 };
 
 }  // namespace
@@ -111,8 +116,12 @@ void renew(Pair& pair, Errc code, uint64_t count, const std::string& where, cons
 }
 
 // NVFP4 gives a block of 16 zeros, and the padding of its tiles, a scale of zero; LLM.int8 gives it to every row
-// of zeros. There it is no question.
-bool zero_scale_is_natural(std::string_view scheme_id) { return scheme_id == "nvfp4" || scheme_id == "bnb_int8"; }
+// of zeros, bitsandbytes' 4 bits to every block of zeros, asym_w4a8_int8 to every group,
+// torchao to every row. There it is no question.
+bool zero_scale_is_natural(std::string_view scheme_id) {
+  constexpr std::string_view kNatural[] = {"nvfp4", "bnb_int8", "bnb_4bit", "comfy_int4", "torchao"};
+  return std::find(std::begin(kNatural), std::end(kNatural), scheme_id) != std::end(kNatural);
+}
 
 // A scale beside a float weight: exactly 1 changes nothing, anything else is a question.
 void check_float_pair(const std::string& name, const std::string& scale, const ScaleStats* stats, Pair& pair) {

@@ -16,6 +16,12 @@ uint32_t ResolveContext::companion(const Pair& pair, std::string_view suffix) co
   return at == pair.scales.end() ? kNoTensor : *at;
 }
 
+std::optional<uint64_t> ResolveContext::integer(const Pair& pair, std::string_view suffix) const {
+  const uint32_t at = companion(pair, suffix);
+  const Shape* const found = at == kNoTensor ? nullptr : values.integers(at);
+  return found && found->size() == 1 ? std::optional((*found)[0]) : std::nullopt;
+}
+
 namespace {
 
 bool is_scale_dtype(Dtype dtype) {
@@ -43,6 +49,12 @@ constexpr Resolver kResolvers[] = {
     {"int8", dtype_bit(Dtype::I8), resolve_int8},
     {"bnb_int8", dtype_bit(Dtype::I8), resolve_bnb_int8},
     {"compressed_int", dtype_bit(Dtype::I32), resolve_compressed_int},
+    {"gptq_or_awq", dtype_bit(Dtype::I32), resolve_gptq_or_awq},
+    {"bnb_4bit", ~DtypeSet{0}, resolve_bnb_4bit},
+    {"hqq", ~DtypeSet{0}, resolve_hqq},
+    {"comfy_int4", dtype_bit(Dtype::I8), resolve_comfy_int4},
+    {"int4_by_outputs", dtype_bit(Dtype::U8), resolve_output_packed_int4},
+    {"torchao", ~DtypeSet{0}, resolve_torchao},
     {"mxfp8", dtype_bit(Dtype::F8_E4M3) | dtype_bit(Dtype::F8_E5M2) | dtype_bit(Dtype::U8), resolve_mxfp8},
     {"mxfp4", kPackedBytes, resolve_mxfp4},
     {"nvfp4", kPackedBytes, resolve_nvfp4},
@@ -71,6 +83,7 @@ class PairFinder {
     claim_fp8_payloads();      // 4. everything that is fp8 by dtype and not named like a scale
     claim_scales();            // 5. scales, by name, for those weights; orphans
     claim_fp8_payloads(true);  //    and the fp8 that turned out to scale nothing
+    claim_smoothing();         //    what the activations were multiplied by
     claim_auxiliaries();       // 6. activation and KV-cache scales
     any_scaled_ = std::any_of(result_.pairs.begin(), result_.pairs.end(), [](const Pair& pair) {
       return pair.weight != kNoTensor && !pair.scales.empty() && pair.scheme == "fp8_unscaled";
@@ -177,11 +190,24 @@ class PairFinder {
     return false;
   }
 
+  // Two rows of 4-bit integers in a byte: only ModelOpt's INT4_AWQ has twice as many rows of scales as of bytes.
+  bool claim_output_packed(uint32_t weight, uint32_t scale) {
+    const Shape& bytes = tensor(weight).shape;
+    const Shape& scales = tensor(scale).shape;
+    if (bytes.size() != 2 || scales.size() != 2 || scales[0] != bytes[0] * 2 || bytes[0] == 0) return false;
+    Pair& pair = add_pair(weight, "int4_by_outputs");
+    pair.per_element = 2;
+    add_evidence(pair, Evidence::name);
+    add_evidence(pair, Evidence::dtypes_and_shapes);
+    return true;
+  }
+
   // fp8 codes in a U8 container, beside a float scale: config says so, or somebody must (case E14).
   bool claim_u8_payload(uint32_t weight, uint32_t scale, const ScaleRule& rule) {
     if (tensor(weight).dtype != Dtype::U8 || !free(weight) || !rule.unmistakable ||
         !is_plain_float(tensor(scale).dtype))
       return false;
+    if (claim_output_packed(weight, scale)) return true;
     Pair& pair = add_pair(weight, "fp8_scaled");
     const bool e5m2 = config_.format == "e5m2" || config_.format == "float8_e5m2";
     pair.codec = e5m2 ? Codec::F8_E5M2 : Codec::F8_E4M3;
@@ -220,6 +246,27 @@ class PairFinder {
       if (result_.roles[weight] != Role::weight) continue;
       refuse_another_scale(result_.pairs[static_cast<size_t>(result_.pair_of[weight])], i);
       return attach(static_cast<uint32_t>(result_.pair_of[weight]), i, Role::scale);
+    }
+  }
+
+  // A layer's .pre_quant_scale belongs to its weight, whatever the scheme: ignored, it would change the result.
+  void claim_smoothing() {
+    constexpr std::string_view kSmoothing = ".pre_quant_scale";
+    for (uint32_t i = 0; i < count(); ++i) {
+      if (!free(i) || !ends_with(tensor(i).name, kSmoothing)) continue;
+      for (const std::string_view payload : {".weight", ".weight_packed"}) {
+        const int64_t at = inventory_.find_index(stem(tensor(i).name, kSmoothing) + std::string(payload));
+        if (at < 0 || result_.roles[static_cast<size_t>(at)] != Role::weight) continue;
+        const auto pair = static_cast<uint32_t>(result_.pair_of[static_cast<size_t>(at)]);
+        if (result_.pairs[pair].scales.empty()) {
+          result_.pairs[pair].issues.push_back({Errc::scheme_unsupported, tensor(static_cast<uint32_t>(at)).name,
+                                                described(tensor(i)) + " stands beside a weight that has no scale"});
+          result_.roles[i] = Role::auxiliary;
+        } else {
+          attach(pair, i, Role::scale);
+        }
+        break;
+      }
     }
   }
 
@@ -271,7 +318,10 @@ class PairFinder {
     if (config_.says_quantized()) add_evidence(pair, Evidence::config);
     for (const Resolver& resolver : kResolvers) {
       if (pair.scheme != resolver.scheme) continue;
-      if (resolver.payloads & dtype_bit(weight.dtype)) return resolver.resolve(context, pair);
+      if (resolver.payloads & dtype_bit(weight.dtype)) {
+        resolver.resolve(context, pair);
+        return fold_smoothing(context, pair);
+      }
       pair.issues.push_back({Errc::scheme_unsupported, weight.name,
                              "the marker says " + std::string(scheme(pair.scheme).title) + ", but " +
                                  described(weight) + " cannot hold that"});
@@ -281,13 +331,15 @@ class PairFinder {
     if (pair.scheme == "fp8_unscaled") pair.scheme = "fp8_scaled";
     add_evidence(pair, Evidence::name);
     add_evidence(pair, Evidence::dtypes_and_shapes);
-    if (pair.scales.size() > 1) {
+    const bool smoothed = context.companion(pair, ".pre_quant_scale") != kNoTensor;
+    if (pair.scales.size() > (smoothed ? 2 : 1)) {
       pair.issues.push_back({Errc::scale_conflict, weight.name,
                              "`" + weight.name + "` has two scales: " + described(tensor(pair.scales[0])) + " and " +
                                  described(tensor(pair.scales[1]))});
       return;
     }
     resolve_grid(context, pair);
+    fold_smoothing(context, pair);
   }
 
   const LayerMarker* apply_marker(const Tensor& weight, Pair& pair) {
@@ -436,6 +488,7 @@ static std::string with_global(const Inventory& inventory, const Pair& pair, con
 std::string formula_text(const Inventory& inventory, const Pair& pair) {
   if (pair.weight == kNoTensor) return "";
   const Scheme& row = scheme(pair.scheme);
+  if (pair.tiling && !pair.tiling->formula.empty()) return pair.tiling->formula;
   if (!row.supported || pair.scheme == "scaled_float" || pair.scheme == "bnb_int8" || pair.rotation != 0)
     return std::string(row.formula);
   const std::string codec(codec_info(pair.codec).formula_name);

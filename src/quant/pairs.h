@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "quant/config.h"
 #include "quant/grid.h"
 #include "quant/rules.h"
+#include "quant/tiling.h"
 #include "quant/values.h"
 #include "safetensors/inventory.h"
 
@@ -49,6 +51,7 @@ struct Pair {
   uint64_t row_bytes = 0;    ///< of the payload as stored, where rows are padded; 0: rows stand without gaps
   uint64_t rotation = 0;     ///< columns of one rotated group (ConvRot); 0: not rotated
   uint32_t per_element = 1;  ///< logical weights in one stored element
+  std::shared_ptr<const Tiling> tiling;  ///< set: the weight is put together from planes
   EvidenceSet evidence = 0;
   std::vector<Error> issues;  ///< notes, questions and refusals; issue_kind() tells which
 

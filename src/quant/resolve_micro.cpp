@@ -65,15 +65,6 @@ void finish(const Tensor& payload, const Tensor& scale, const Matrices& m, uint6
   pair.scale_dtype = scale.dtype;
 }
 
-bool refuse_smoothing(const ResolveContext& context, Pair& pair) {
-  const uint32_t smoothing = context.companion(pair, ".pre_quant_scale");
-  if (smoothing == kNoTensor) return false;
-  pair.issues.push_back(
-      {Errc::scheme_unsupported, context.tensor(pair.weight).name,
-       described(context.tensor(smoothing)) + " must be folded into the columns, which this version does not do"});
-  return true;
-}
-
 // ComfyUI pads payloads to multiples of 16 or 32, at the end of rows and columns; the marker may state the
 // shape before. Groups and tiles begin at the same places with and without the padding.
 void crop_padding(const ResolveContext& context, Pair& pair) {
@@ -121,6 +112,27 @@ void resolve_mxfp8(const ResolveContext& context, Pair& pair) {
   crop_padding(context, pair);
 }
 
+namespace {
+
+// transformers' parameter of the same name is [E, K, N], so a checkpoint of its own names must be written transposed;
+// gpt-oss's own names (`.blocks`) keep [E, N, K].
+void transpose_experts(const ResolveContext& context, const Matrices& m, Pair& pair) {
+  Tiling tiling;
+  tiling.batches = m.batches;
+  tiling.rows = m.cols;
+  tiling.cols = m.rows;
+  tiling.group_rows = 32;
+  tiling.codec = Codec::F4;
+  tiling.planes.push_back(
+      fields_of(PlaneRole::codes, pair.weight, m.rows, m.cols, 4, kernels::Packing::rows_low, true));
+  tiling.planes.push_back(numbers_of(context, PlaneRole::scale, pair.scales[0], m.rows, m.cols / 32, true));
+  tiling.formula = "w[e,r,c] = fp4(code[e,c,r]) * 2^(scales[e,c,r/32] - 127), transposed";
+  pair.shape = {m.batches, m.cols, m.rows};
+  set_tiling(context, std::move(tiling), pair);
+}
+
+}  // namespace
+
 void resolve_mxfp4(const ResolveContext& context, Pair& pair) {
   constexpr uint64_t kGroup = 32;
   const Tensor& payload = context.tensor(pair.weight);
@@ -128,13 +140,13 @@ void resolve_mxfp4(const ResolveContext& context, Pair& pair) {
   pair.codec = Codec::F4;
   pair.scale_dtype = scale.dtype;
   if (payload.shape.size() == 4 && payload.shape[3] == 16) {
-    // gpt-oss: [E, N, K / 32, 16] with one exponent per 16 bytes. Its own loader keeps this order;
-    // transformers' parameter of the same name is transposed, which docs/formats.md states.
+    // gpt-oss: [E, N, K / 32, 16] with one exponent per 16 bytes.
     const Matrices m{payload.shape[0], payload.shape[1], payload.shape[2] * kGroup};
     if (scale.shape != Shape{m.batches, m.rows, payload.shape[2]}) return shape_mismatch(pair, payload, scale, kGroup);
     finish(payload, scale, m, kGroup, false, pair);
     pair.shape = {m.batches, m.rows, m.cols};
     pair.output_name = payload.name.substr(0, payload.name.rfind("blocks") - 1);
+    if (ends_with(payload.name, "_blocks")) transpose_experts(context, m, pair);
     return;
   }
   const auto m = matrices_of(payload, 2);
@@ -208,7 +220,7 @@ void resolve_nvfp4(const ResolveContext& context, Pair& pair) {
              (modelopt_for_comfy ? "written by ModelOpt for ComfyUI" : "layout not stated (ModelOpt or ComfyUI)")});
   }
   if (packed_name) pair.output_name = stem(payload.name, "_packed");
-  if (!refuse_smoothing(context, pair)) crop_padding(context, pair);
+  crop_padding(context, pair);
 }
 
 // The header's own F4: shape counts elements, codes low nibble first as torch writes them.

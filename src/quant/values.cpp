@@ -21,9 +21,37 @@ bool named_like_a_global_scale(std::string_view name) {
   return ends_with(name, ".weight_scale_2") || ends_with(name, ".weight_global_scale");
 }
 
-bool describes_a_payload(const Tensor& tensor) {
-  return tensor.elements <= kInlineElements &&
-         (ends_with(tensor.name, ".weight_shape") || ends_with(tensor.name, ".weight_format"));
+// Small tensors that say how a payload is read, rather than what it is multiplied by.
+enum class Content : uint8_t { integers, table, text };
+struct Description {
+  std::string_view suffix;
+  Content content;
+  uint64_t elements_max;
+};
+constexpr Description kDescriptions[] = {
+    {".weight_shape", Content::integers, kInlineElements},   // compressed-tensors
+    {".weight_format", Content::integers, kInlineElements},  // LLM.int8
+    {".quant_state.bitsandbytes__nf4", Content::text, 4096},
+    {".quant_state.bitsandbytes__fp4", Content::text, 4096},
+    {".quant_map", Content::table, 16},
+    {".nested_quant_map", Content::table, 256},
+    {".weight_codebook", Content::table, 16},  // ComfyUI
+    {".nbits", Content::integers, 1},          // HQQ, from here on
+    {".group_size", Content::integers, 1},
+    {".axis", Content::integers, 1},
+    {".shape", Content::integers, kInlineElements},
+    {".view_as_float", Content::integers, 1},
+    {".quant_scale", Content::integers, 1},
+    {".quant_zero", Content::integers, 1},
+    {".packing", Content::text, 64},
+};
+
+const Description* description_of(const Tensor& tensor) {
+  for (const Description& row : kDescriptions) {
+    if (!ends_with(tensor.name, row.suffix) || tensor.elements > row.elements_max) continue;
+    if (dtype_info(tensor.dtype).is_float == (row.content == Content::table)) return &row;
+  }
+  return nullptr;
 }
 
 // Little-endian integers of 1, 4 or 8 bytes, taken as unsigned.
@@ -41,7 +69,7 @@ Shape integers_of(const Tensor& tensor, ByteView bytes) {
 bool wants(const Tensor& tensor) {
   if (tensor.missing_bytes != 0 || !tensor.unknown_dtype.empty() || tensor.bytes() == 0) return false;
   if (tensor.bytes() > kSmallTensorBytes) return false;
-  if (tensor.dtype == Dtype::BOOL || ends_with(tensor.name, kComfyQuant) || describes_a_payload(tensor)) return true;
+  if (tensor.dtype == Dtype::BOOL || ends_with(tensor.name, kComfyQuant) || description_of(tensor)) return true;
   return named_like_a_scale(tensor.name) || named_like_a_global_scale(tensor.name) ||
          (tensor.elements <= kInlineElements && dtype_info(tensor.dtype).is_float);
 }
@@ -87,8 +115,13 @@ void SmallValues::take(const Inventory& inventory, uint32_t index, ByteView byte
     markers[tensor.name.substr(0, tensor.name.size() - kComfyQuant.size())] = std::move(*marker);
     return;
   }
-  if (describes_a_payload(tensor) && !dtype_info(tensor.dtype).is_float) {
+  const Description* const description = description_of(tensor);
+  if (description && description->content == Content::integers) {
     integers_[index] = integers_of(tensor, bytes);
+    return;
+  }
+  if (description && description->content == Content::text) {
+    texts_[index].assign(bytes.begin(), bytes.end());
     return;
   }
   if (tensor.dtype == Dtype::BOOL) {
@@ -105,6 +138,7 @@ void SmallValues::take(const Inventory& inventory, uint32_t index, ByteView byte
   if (named_like_a_scale(tensor.name) || named_like_a_global_scale(tensor.name))
     scales_[index].add(values.data(), values.size());
   if (named_like_a_global_scale(tensor.name) && values.size() <= kGlobalScales) global_[index] = values;
+  if (description) tables_[index] = values;
   if (values.size() <= kInlineElements && tensor.dtype != Dtype::U8) inline_[index] = std::move(values);
 }
 
@@ -121,6 +155,16 @@ const std::vector<float>* SmallValues::global_scale(uint32_t tensor) const {
 const Shape* SmallValues::integers(uint32_t tensor) const {
   const auto at = integers_.find(tensor);
   return at == integers_.end() ? nullptr : &at->second;
+}
+
+const std::vector<float>* SmallValues::table(uint32_t tensor) const {
+  const auto at = tables_.find(tensor);
+  return at == tables_.end() ? nullptr : &at->second;
+}
+
+const std::string* SmallValues::text(uint32_t tensor) const {
+  const auto at = texts_.find(tensor);
+  return at == texts_.end() ? nullptr : &at->second;
 }
 
 const std::vector<float>* SmallValues::inline_values(uint32_t tensor) const {

@@ -51,8 +51,12 @@ class SmallValues {
   ScaleStats& scale_to_fill(uint32_t tensor) { return scales_[tensor]; }
   /// All values of a second-level scale, or null when it is larger than kGlobalScales or was not read.
   const std::vector<float>* global_scale(uint32_t tensor) const;
-  /// The values of a small integer tensor that describes a payload (weight_shape, weight_format), or null.
+  /// The values of a small integer tensor that describes a payload (weight_shape, nbits), or null.
   const Shape* integers(uint32_t tensor) const;
+  /// The values of a code table (quant_map, weight_codebook), or null.
+  const std::vector<float>* table(uint32_t tensor) const;
+  /// The bytes of a small tensor that holds text (bitsandbytes' quant_state), or null.
+  const std::string* text(uint32_t tensor) const;
   /// Up to kInlineElements values of a small float tensor, or null.
   const std::vector<float>* inline_values(uint32_t tensor) const;
 
@@ -63,6 +67,8 @@ class SmallValues {
   std::unordered_map<uint32_t, std::vector<float>> inline_;
   std::unordered_map<uint32_t, std::vector<float>> global_;
   std::unordered_map<uint32_t, Shape> integers_;
+  std::unordered_map<uint32_t, std::vector<float>> tables_;
+  std::unordered_map<uint32_t, std::string> texts_;
 };
 
 }  // namespace wb

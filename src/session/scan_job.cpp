@@ -17,6 +17,8 @@ Result<std::unique_ptr<ScanJob>> ScanJob::create(const Inventory& inventory, con
   for (const Pair& pair : pairing.pairs) {
     if (pair.weight == kNoTensor || pair.scales.empty() || !scheme(pair.scheme).supported) continue;
     const uint32_t scale = pair.scales[0];
+    const Plane* const plane = pair.tiling ? pair.tiling->plane(PlaneRole::scale) : nullptr;
+    if (pair.tiling && (!plane || plane->bits != 0)) continue;  // codes of scales, not scales
     const Tensor& tensor = inventory.tensors[scale];
     const ScaleStats* known = values.scale(scale);
     if (tensor.bytes() == 0 || (known && known->read == tensor.elements)) continue;
@@ -65,6 +67,7 @@ void ScanJob::take_scales(size_t range, uint64_t offset_bytes, ByteView bytes) {
 }
 
 bool ScanJob::may_overflow(const Pair& pair) const {
+  if (pair.tiling) return true;  // zero points, addends and second scales: counted, not estimated
   float largest_code = codec_info(pair.codec).max_finite;
   for (const float global :
        pair.global_scale == kNoTensor ? std::vector<float>{} : *values_.global_scale(pair.global_scale)) {

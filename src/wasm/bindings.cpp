@@ -25,6 +25,10 @@ class SessionBinding {
     if (!input_ || !exact(length_bytes) || length_bytes > input_bytes_) return static_cast<int>(wb::Reply::error);
     return static_cast<int>(session_.add_side_file(name, {input_, static_cast<size_t>(length_bytes)}));
   }
+  int add_index(const std::string& name, double length_bytes, bool whole) {
+    if (!input_ || !exact(length_bytes) || length_bytes > input_bytes_) return static_cast<int>(wb::Reply::error);
+    return static_cast<int>(session_.add_index(name, {input_, static_cast<size_t>(length_bytes)}, whole));
+  }
   int set_options(const std::string& json) { return static_cast<int>(session_.set_options(json)); }
 
   int begin(int job) { return static_cast<int>(session_.begin(static_cast<JobKind>(job))); }
@@ -53,6 +57,7 @@ class SessionBinding {
   int pairs(double first, double count) { return page(first, count, &wb::Session::pairs); }
   int plan() { return static_cast<int>(session_.plan()); }
   int receipt() { return static_cast<int>(session_.receipt()); }
+  int output_index() { return static_cast<int>(session_.output_index()); }
   double reply_ptr() const { return pointer(session_.reply().data()); }
   double reply_length() const { return static_cast<double>(session_.reply().size()); }
 
@@ -75,6 +80,7 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .constructor<>()
       .function("addSource", &SessionBinding::add_source)
       .function("addSideFile", &SessionBinding::add_side_file)
+      .function("addIndex", &SessionBinding::add_index)
       .function("setOptions", &SessionBinding::set_options)
       .function("begin", &SessionBinding::begin)
       .function("nextRead", &SessionBinding::next_read)
@@ -91,6 +97,7 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .function("pairs", &SessionBinding::pairs)
       .function("plan", &SessionBinding::plan)
       .function("receipt", &SessionBinding::receipt)
+      .function("outputIndex", &SessionBinding::output_index)
       .function("replyPtr", &SessionBinding::reply_ptr)
       .function("replyLength", &SessionBinding::reply_length);
 }

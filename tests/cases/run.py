@@ -388,7 +388,7 @@ def b03_convert(case):
 
 
 def b06_files(case):
-    _, out, faults = case.convert("main")
+    _, out, faults = case.convert("files")
     if faults:
         return faults
     config = json.loads((out / "config.json").read_text())
@@ -416,10 +416,10 @@ def nvfp4_as(alternative):
     return lambda case: case.chosen(alternative.split()[0], lambda d: answers.get(d["subject"], "?"), case.row["alternatives"][alternative])[0]
 
 
-def e10_stored(case):
-    """gpt-oss keeps [E, N, K]; the output says so by its shape and drops `_blocks` from the name."""
-    _, out, faults = case.convert("stored")
-    return faults or case.written(out, case.row["alternatives"]["as stored [E,N,K]"])
+def e10_transposed(case):
+    """transformers' names get transformers' order, [E, K, N], and lose `_blocks`."""
+    _, out, faults = case.convert("transposed")
+    return faults or case.written(out, case.row["alternatives"]["transformers layout [E,K,N]"])
 
 
 EXTRA = {
@@ -430,7 +430,7 @@ EXTRA = {
     "C08.ones": c08_ones, "C08.chosen": c08_mixed_chosen, "C14.chosen": c14_chosen,
     "D09.named": d09_named, "E06.bad": e06_bad, "E09.comfy": nvfp4_as("comfy layout chosen"), "E09.modelopt": nvfp4_as("modelopt layout chosen"),
     "E09.tiled_low": nvfp4_as("swizzled scales but low nibble first (ModelOpt file post-processed for ComfyUI)"),
-    "E10.stored": e10_stored, "E12.odd": e12_odd,
+    "E10.transposed": e10_transposed, "E12.odd": e12_odd,
     "F01.f16": f01_f16, "F01.keep_bf16": f01_keep_bf16, "F01.inf": f01_inf,
     "F03.words": f03_words, "F04.cast": f04_cast, "F05.convert": f05_convert, "F06.copy": f06_copy,
 }

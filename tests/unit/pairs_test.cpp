@@ -317,7 +317,7 @@ TEST_CASE("pairs: a packed payload shares its scale with no other, and has but o
       {"the scale is the other payload's",
        {tensor("a.qweight", Dtype::I32, {1}), tensor("a.qzeros", Dtype::I32, {1}),
         tensor("a.scales", Dtype::U8, {1, 1}), tensor("a.blocks", Dtype::U8, {1, 1, 1, 16})},
-       {"a.qweight gptq_or_awq none refused a.qzeros a.scales [scheme_unsupported]"}},
+       {"a.qweight gptq_or_awq none refused a.qzeros a.scales [payload_shape_mismatch]"}},
       {"the scale is a payload",
        {tensor("x_scales", Dtype::F4, {2}), tensor("x_blocks", Dtype::U8, {1, 1, 1, 16})},
        {"x_scales fp4_native none ok []"}},

@@ -48,8 +48,11 @@ export const WORDS: Record<ErrorCode, string> = {
 
   config_not_json: 'The config file beside the model cannot be read. Get it again, or open the model without it.',
   index_not_json: 'The index of the shards cannot be read. Get it again from where the model came from.',
+  index_too_large: 'The index of the shards is larger than any real one. Get a clean copy.',
   index_bad_path: 'The index of the shards points outside its own folder. Do not trust it; get a clean copy.',
   shard_missing: 'A part of the model is missing. Choose all of its files together.',
+  tensor_wrong_shard:
+    'The index says that tensors are in other files than they are. It belongs to another version of the model; get both from one place.',
   tensor_missing: 'The index promises a tensor that is not in the files. One of the files may be from another version.',
 
   scheme_unsupported: 'The weights are packed in a way that Weighbridge recognises but cannot convert yet.',
@@ -75,6 +78,10 @@ export const WORDS: Record<ErrorCode, string> = {
     'Each byte holds two 4-bit numbers, and the file does not say which comes first. The wrong order gives noise. You decide.',
   scale_order_undecided:
     'The scales may stand row by row or in tiles, and the file does not say which. The wrong order gives noise. You decide.',
+  zero_point_undecided:
+    'The zero points may be stored as they are or minus one, and the file does not say which. The wrong reading shifts every weight. You decide.',
+  magnitude_implausible:
+    'These weights would be far larger or smaller than in any trained model. The scale was probably meant the other way round. You decide.',
   global_scale_missing: 'A weight lacks one of its two scales. Without it the values cannot be known.',
   payload_shape_mismatch:
     'A packed weight does not fit the tensors that describe it. The file is damaged or of a new kind.',
@@ -95,6 +102,7 @@ export const WORDS: Record<ErrorCode, string> = {
   no_space: 'There is not enough room on the disk. Free some space or save to another disk.',
   output_exists: 'The new file would overwrite a file that is being read. Choose another name.',
   not_found: 'The file is no longer there. Choose it again.',
+  choice_needed: 'There are several checkpoints here. Choose one of them.',
   no_sink: 'This browser offers no way to write a file of this size. Try a current Chrome, Edge or Firefox.',
   cancelled: 'Stopped. Nothing was kept of the unfinished file.',
   wrong_state: 'Weighbridge got two requests that do not go together. Open the file again.',
@@ -126,6 +134,12 @@ export const WORDS: Record<ErrorCode, string> = {
   metadata_null: 'The metadata is present but empty. It counts as absent.',
   escaped_spelling: 'The header spells plain words in an unusual way. Some strict readers may stumble over it.',
   nul_in_name: 'A tensor name holds an invisible NUL character. Some programs will cut the name there.',
+  tensor_unlisted: 'A file holds tensors that the index does not list. Programs that go by the index leave them out.',
+  shard_extra: 'A file was opened with the set that its index does not name.',
+  part_of_set: 'Only a part of a set is open.',
+  beside_set: 'A file beside the set is not part of it and was not read. Open it alone to see what it holds.',
+  total_size_wrong:
+    'The size that the index states is not the size of the model. That harms nothing, but the index may be an old one.',
   bool_not_canonical: 'A true/false tensor holds bytes other than 0 and 1. Programs may read them differently.',
   large_header: 'The header is unusually large. Some viewers refuse to open such a file.',
   unscaled_fp8: 'The fp8 weights have no scales anywhere in the file. Their values are taken as they are.',

@@ -39,9 +39,9 @@ async function run(command: Command, coreFolder: URL): Promise<number> {
   const core = await loadCore(coreFolder);
   switch (command.kind) {
     case 'inspect':
-      return inspect(core, command.path, command, printOut);
+      return inspect(core, command, printOut);
     case 'ram':
-      return ram(core, command.path, command.json, printOut);
+      return ram(core, command, printOut);
     case 'convert':
       return convert(core, command, printOut);
     case 'verify':

@@ -38,6 +38,8 @@ export interface CoreSession {
   addSource(name: string, sizeBytes: number): Status;
   /** a side file (config.json, ...) whose bytes stand at inPtr */
   addSideFile(name: string, lengthBytes: number): Status;
+  /** the index of a set, whose bytes stand at inPtr; whole: the sources are the set. Replies {"files": [...]} */
+  addIndex(name: string, lengthBytes: number, whole: boolean): Status;
   /** JSON of ConvertOptions */
   setOptions(json: string): Status;
 
@@ -59,6 +61,8 @@ export interface CoreSession {
   pairs(first: number, count: number): Status;
   plan(): Status;
   receipt(): Status;
+  /** the reply is the text of the output's index */
+  outputIndex(): Status;
   replyPtr(): number;
   replyLength(): number;
 

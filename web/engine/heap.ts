@@ -34,6 +34,16 @@ export class Core {
     return new Session(this.#module);
   }
 
+  /** The file names in the weight_map of an index; none when it is bad, which the report of its set will say. */
+  indexedFiles(name: string, bytes: Uint8Array): string[] {
+    const session = this.openSession();
+    try {
+      return session.addIndex(name, bytes, true);
+    } finally {
+      session.dispose();
+    }
+  }
+
   /** For the promise that memory stays constant while converting. */
   get heapBytes(): number {
     return this.#module.HEAPU8.byteLength;
@@ -65,6 +75,12 @@ export class Session {
   addSideFile(name: string, bytes: Uint8Array): void {
     this.#put(bytes);
     this.#done(this.#core.addSideFile(name, bytes.length));
+  }
+
+  /** The files that the index names. Bad ones are told by the report. */
+  addIndex(name: string, bytes: Uint8Array, whole: boolean): string[] {
+    this.#put(bytes);
+    return this.#unwrap<{ files: string[] }>(this.#core.addIndex(name, bytes.length, whole)).files;
   }
 
   setOptions(options: ConvertOptions): void {
@@ -117,6 +133,14 @@ export class Session {
 
   receipt(): Receipt {
     return this.#unwrap<Receipt>(this.#core.receipt());
+  }
+
+  /** The index to write beside the output's files; only where the plan names one. */
+  outputIndex(): Uint8Array {
+    const status = this.#core.outputIndex();
+    if (status !== Status.Ok) this.#unwrap(status);
+    const begin = this.#core.replyPtr();
+    return this.#module.HEAPU8.slice(begin, begin + this.#core.replyLength());
   }
 
   #put(bytes: Uint8Array): void {

@@ -1,0 +1,131 @@
+#include "kernels/fields.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/checked.h"
+
+namespace wb::kernels {
+namespace {
+
+struct Source {
+  uint32_t bits;
+  uint64_t rows;
+  uint64_t cols;
+  const StoredPart& part;
+  const uint8_t* bytes;
+
+  uint8_t mask() const { return static_cast<uint8_t>((1u << bits) - 1); }
+  size_t line_bytes() const { return static_cast<size_t>(part.byte_end - part.byte_begin); }
+  const uint8_t* line(uint64_t index) const {
+    return bytes + static_cast<size_t>(index - part.line_begin) * line_bytes();
+  }
+};
+
+uint8_t* place(const FieldTarget& t, uint64_t row, uint64_t col) {
+  return t.out + static_cast<size_t>(row - t.row_begin) * t.row_stride +
+         static_cast<size_t>(col - t.col_begin) * t.col_stride;
+}
+
+void unpack_rows(const Source& s, const FieldTarget& t, bool high_first) {
+  const uint64_t first = s.part.byte_begin * 8 / s.bits;  // a whole field begins here
+  const uint64_t begin = std::max(t.col_begin, first);
+  const uint64_t end = std::min({t.col_end, s.cols, s.part.byte_end * 8 / s.bits});
+  for (uint64_t row = std::max(t.row_begin, s.part.line_begin); row < std::min(t.row_end, s.part.line_end); ++row) {
+    const uint8_t* const line = s.line(row);
+    if (begin >= end) continue;
+    uint8_t* out = place(t, row, begin);
+    for (uint64_t col = begin; col < end; ++col, out += t.col_stride) {
+      const auto bit = static_cast<size_t>((col - first) * s.bits);
+      uint32_t window = line[bit / 8];
+      if (bit % 8 + s.bits > 8) window |= static_cast<uint32_t>(line[bit / 8 + 1]) << 8;
+      const size_t shift = high_first ? 4 - bit % 8 : bit % 8;
+      *out = static_cast<uint8_t>(window >> shift) & s.mask();
+    }
+  }
+}
+
+// A line is `unit` bits of the stream down every column; Word is the type of that unit.
+template <class Word>
+void unpack_down(const Source& s, const FieldTarget& t) {
+  constexpr uint64_t kUnit = sizeof(Word) * 8;
+  const uint64_t col_begin = std::max(t.col_begin, s.part.byte_begin / sizeof(Word));
+  const uint64_t col_end = std::min({t.col_end, s.cols, s.part.byte_end / sizeof(Word)});
+  for (uint64_t line = s.part.line_begin; line < s.part.line_end; ++line) {
+    // Fields that have bits in this line, the first and last of them perhaps only a part.
+    const uint64_t row_begin = std::max(t.row_begin, line * kUnit / s.bits);
+    const uint64_t row_end = std::min({t.row_end, s.rows, ceil_div((line + 1) * kUnit, s.bits)});
+    const uint8_t* words = s.line(line);
+    for (uint64_t col = col_begin; col < col_end; ++col) {
+      const auto word =
+          load_le<Word>(words + static_cast<size_t>(col - s.part.byte_begin / sizeof(Word)) * sizeof(Word));
+      for (uint64_t row = row_begin; row < row_end; ++row) {
+        const auto shift = static_cast<int64_t>(row * s.bits) - static_cast<int64_t>(line * kUnit);
+        const auto field = shift >= 0 ? static_cast<uint32_t>(word) >> shift : static_cast<uint32_t>(word) << -shift;
+        uint8_t* const out = place(t, row, col);
+        const bool whole = shift >= 0 && static_cast<uint64_t>(shift) + s.bits <= kUnit;
+        *out = static_cast<uint8_t>((whole ? 0 : *out) | (field & s.mask()));
+      }
+    }
+  }
+}
+
+void unpack_awq(const Source& s, const FieldTarget& t) {
+  constexpr uint32_t kNibble[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+  const uint64_t begin = std::max(t.col_begin, s.part.byte_begin * 2);
+  const uint64_t end = std::min({t.col_end, s.cols, s.part.byte_end * 2});
+  for (uint64_t row = std::max(t.row_begin, s.part.line_begin); row < std::min(t.row_end, s.part.line_end); ++row) {
+    const uint8_t* const line = s.line(row);
+    for (uint64_t col = begin; col < end; ++col) {
+      const auto word = load_le<uint32_t>(line + static_cast<size_t>(col / 8 * 4 - s.part.byte_begin));
+      *place(t, row, col) = static_cast<uint8_t>(word >> (4 * kNibble[col % 8]) & 15);
+    }
+  }
+}
+
+// One line of units (bytes or words), each with one field of every part, part 0 in the highest bits.
+template <class Unit>
+void unpack_parts(const Source& s, const FieldTarget& t, uint64_t units, uint32_t parts) {
+  const uint64_t unit_begin = s.part.byte_begin / sizeof(Unit);
+  const uint64_t unit_end = s.part.byte_end / sizeof(Unit);
+  for (uint32_t p = 0; p < parts; ++p) {
+    const uint32_t shift = (parts - 1 - p) * s.bits;
+    const uint64_t begin = std::max(t.col_begin, p * units + unit_begin);
+    const uint64_t end = std::min({t.col_end, s.cols, p * units + std::min(unit_end, units)});
+    for (uint64_t col = begin; col < end; ++col) {
+      const auto unit = load_le<Unit>(s.bytes + static_cast<size_t>(col - p * units - unit_begin) * sizeof(Unit));
+      *place(t, 0, col) = static_cast<uint8_t>(static_cast<uint32_t>(unit) >> shift) & s.mask();
+    }
+  }
+}
+
+}  // namespace
+
+StoredLines stored_lines(Packing packing, uint64_t rows, uint64_t cols, uint32_t bits) {
+  switch (packing) {
+    case Packing::rows_low:
+    case Packing::rows_high: return {rows, ceil_div(cols * bits, 8)};
+    case Packing::down_8: return {ceil_div(rows * bits, 8), cols};
+    case Packing::down_32: return {ceil_div(rows * bits, 32), cols * 4};
+    case Packing::awq: return {rows, ceil_div(cols, 8) * 4};
+    case Packing::parts_8: return {1, ceil_div(rows * cols, 8 / bits)};
+    case Packing::parts_30: return {1, ceil_div(rows * cols, 10) * 4};
+  }
+  return {};
+}
+
+void unpack_fields(Packing packing, uint32_t bits, uint64_t rows, uint64_t cols, const StoredPart& part,
+                   const uint8_t* bytes, const FieldTarget& target) {
+  const Source source{bits, rows, cols, part, bytes};
+  switch (packing) {
+    case Packing::rows_low: return unpack_rows(source, target, false);
+    case Packing::rows_high: return unpack_rows(source, target, true);
+    case Packing::down_8: return unpack_down<uint8_t>(source, target);
+    case Packing::down_32: return unpack_down<uint32_t>(source, target);
+    case Packing::awq: return unpack_awq(source, target);
+    case Packing::parts_8: return unpack_parts<uint8_t>(source, target, ceil_div(cols, 8 / bits), 8 / bits);
+    case Packing::parts_30: return unpack_parts<uint32_t>(source, target, ceil_div(cols, 10), 10);
+  }
+}
+
+}  // namespace wb::kernels
