@@ -80,12 +80,15 @@ JobStep Converter::resume() {
 
 // Runs everything that needs no further input, as long as there is room for its output.
 JobStep Converter::advance() {
-  if (mode_ == Mode::write && !emit_header()) return hand_out();
+  if (!emit_headers(0)) return hand_out();
   for (;;) {
-    if (ops_.empty() && !planner_.plan_next(ops_)) return out_used_ > 0 ? hand_out() : JobStep::done;
+    if (ops_.empty() && !planner_.plan_next(ops_)) {
+      if (!emit_headers(static_cast<uint32_t>(plan_.steps.size()))) return hand_out();
+      return out_used_ > 0 ? hand_out() : JobStep::done;
+    }
     const Op& op = ops_.front();
     if (op.is_read) return JobStep::need_input;
-    if (!has_room(op.piece)) return hand_out();
+    if (!emit_headers(op.piece.step) || !has_room(op.piece)) return hand_out();
     if (Status status = run(op); !status) return failed(std::move(status.error()));
     pop_op();
   }
@@ -97,13 +100,18 @@ JobStep Converter::hand_out() {
   return JobStep::has_output;
 }
 
-// True when all of the header is in the output.
-bool Converter::emit_header() {
-  const size_t n = std::min(plan_.header.size() - header_done_, kOutBytes - out_used_);
-  std::copy_n(plan_.header.data() + header_done_, n, out_.data() + out_used_);
-  header_done_ += n;
-  out_used_ += n;
-  return header_done_ == plan_.header.size();
+// The headers of all files up to the one that this step is in; false when there was no room for all of it.
+bool Converter::emit_headers(uint32_t step) {
+  for (; mode_ == Mode::write && file_ < plan_.files.size() && plan_.files[file_].first_step <= step; ++file_) {
+    const std::string& header = plan_.files[file_].header;
+    const size_t n = std::min(header.size() - header_done_, kOutBytes - out_used_);
+    std::copy_n(header.data() + header_done_, n, out_.data() + out_used_);
+    header_done_ += n;
+    out_used_ += n;
+    if (header_done_ < header.size()) return false;
+    header_done_ = 0;
+  }
+  return true;
 }
 
 size_t Converter::out_bytes(const Piece& piece) const {

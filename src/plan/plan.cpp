@@ -4,8 +4,8 @@
 
 #include "base/checked.h"
 #include "plan/answers.h"
+#include "plan/output_files.h"
 #include "plan/tile_cursor.h"
-#include "safetensors/header_write.h"
 
 namespace wb {
 namespace {
@@ -100,6 +100,7 @@ class Planner {
     drop_[pair.weight] = 1;  // not one of the others; its own step follows
     if (keep) {
       copy(pair.weight);
+      ++plan_.kept_quantized;
       return {};
     }
     if (pair.scheme == "scaled_float" && !multiply) {
@@ -187,19 +188,8 @@ class Planner {
   }
 
   Status lay_out() {
-    std::sort(plan_.steps.begin(), plan_.steps.end(),
-              [](const Step& a, const Step& b) { return written_before(a.dtype, *a.name, b.dtype, *b.name); });
     WB_CHECK(refuse_taken_names());
-    std::vector<WrittenTensor> entries;
-    entries.reserve(plan_.steps.size());
-    uint64_t offset = 0;
-    for (const Step& step : plan_.steps) {
-      entries.push_back({*step.name, step.dtype, step.shape, offset, offset + step.out_bytes});
-      offset += step.out_bytes;
-    }
-    WB_TRY(plan_.header, write_header(entries, output_metadata()));
-    plan_.output_bytes = plan_.header.size() + offset;
-    return {};
+    return lay_out_files(inventory_, options_, output_metadata(), plan_);
   }
 
   // A packed weight gets its plain name, which some other tensor may already have.

@@ -32,6 +32,7 @@ constexpr Question kQuestions[] = {
      "Weights would be larger than those of any trained model. The scale may be meant the other way round."},
     {Errc::zero_point_undecided, "Zero points may be stored as they are, or minus one; no config says which."},
     {Errc::f16_overflow, "Values beyond 65504 do not fit fp16."},
+    {Errc::shard_missing, "A part of the set is not here. Is the rest wanted without it?"},
 };
 
 constexpr Errc kRefusals[] = {Errc::scheme_unsupported, Errc::scale_shape_mismatch, Errc::scale_dtype_unknown,
@@ -65,6 +66,7 @@ constexpr Choice kChoices[] = {
     {Errc::zero_point_undecided, "v2", "stored as they are (format gptq_v2)"},
     {Errc::f16_overflow, "bf16", "write these tensors as bf16"},
     {Errc::f16_overflow, "inf", "write infinities"},
+    {Errc::shard_missing, "partial", "convert what is here; the result is not a whole model"},
 };
 
 }  // namespace

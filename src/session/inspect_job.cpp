@@ -146,6 +146,15 @@ void InspectJob::finish_header(Heading& heading) {
   ++finished_;
 }
 
+// "a.safetensors and b.safetensors", of a tensor that stands in two of them.
+static std::string files_that_hold(const Inventory& inventory, std::string_view tensor) {
+  std::string names;
+  for (const Tensor& each : inventory.tensors) {
+    if (each.name == tensor) names += (names.empty() ? "" : " and ") + inventory.sources[each.source].name;
+  }
+  return names;
+}
+
 JobStep InspectJob::finish_headers() {
   Inventory& inventory = result_.inventory;
   for (Heading& heading : headings_) {
@@ -154,8 +163,8 @@ JobStep InspectJob::finish_headers() {
   }
   const std::string_view twice = inventory.build_index();
   if (!twice.empty() && !result_.refusal) {
-    result_.refusal =
-        Error{Errc::duplicate_tensor, std::string(twice), "`" + std::string(twice) + "` stands in two of the files"};
+    result_.refusal = Error{Errc::duplicate_tensor, std::string(twice),
+                            "`" + std::string(twice) + "` stands in " + files_that_hold(inventory, twice)};
   }
   if (inventory.tensors.size() > kTensorsMax && !result_.refusal) {
     result_.refusal =

@@ -1,7 +1,8 @@
 // Session: one checkpoint from opening to receipt. The whole product as seen from outside the core;
 // knows no emscripten and does no I/O. The order of calls:
 //
-//   1. add_source, add_side_file      what is to be opened
+//   1. add_source, add_side_file,
+//      add_index                      what is to be opened
 //   2. Job::inspect, report           headers, small tensors, pairs, RAM
 //   3. set_options, Job::scan         what a conversion must know before it may be planned
 //   4. plan                           exact sizes, or the decisions that only a person can take
@@ -23,6 +24,7 @@
 #include "convert/job.h"
 #include "plan/plan.h"
 #include "quant/pairs.h"
+#include "safetensors/shard_set.h"
 #include "session/inspect_job.h"
 
 namespace wb {
@@ -37,6 +39,10 @@ class Session {
   Reply add_source(std::string_view name, uint64_t size_bytes);
   /// config.json and the like; one that cannot be read becomes a warning. Errc: wrong_state.
   Reply add_side_file(std::string_view name, ByteView text);
+  /// model.safetensors.index.json; one that cannot be used refuses the input. `whole`: the sources are the
+  /// set, else shards opened on purpose without the others. Replies {"files": [names]}, without names when the
+  /// index is bad. Errc: wrong_state.
+  Reply add_index(std::string_view name, ByteView text, bool whole);
   /// Errc: target_required, invalid_option, wrong_state.
   Reply set_options(std::string_view json);
 
@@ -61,6 +67,8 @@ class Session {
   /// After Job::preview. Errc: wrong_state.
   Reply preview();
   Reply receipt();
+  /// The text of the output's index; needs a plan that has one. Errc: wrong_state.
+  Reply output_index();
 
   std::string_view reply() const { return reply_; }
 
@@ -68,6 +76,8 @@ class Session {
   Result<std::unique_ptr<Job>> make_job(JobKind kind);
   JobStep settle(JobStep step);
   void finish(JobKind kind);
+  void finish_inspection();
+  const Error* obstacle() const;
   Reply refuse(const Error& error);
   void abandon_job();
 
@@ -75,10 +85,14 @@ class Session {
   QuantConfig config_;
   std::vector<Error> warnings_;  // about side files
   Buffer side_file_;
+  std::optional<ShardIndex> index_;  // until it is compared with the shards
+  std::optional<Error> index_error_;
+  bool whole_set_ = true;
 
   bool inspected_ = false;
   Inspection inspection_;
   Pairing pairing_;
+  std::optional<ShardSet> set_;
 
   std::optional<PlanOptions> options_;
   bool scanned_ = false;

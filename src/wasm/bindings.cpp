@@ -25,6 +25,10 @@ class SessionBinding {
     if (!input_ || !exact(length_bytes) || length_bytes > input_bytes_) return static_cast<int>(wb::Reply::error);
     return static_cast<int>(session_.add_side_file(name, {input_, static_cast<size_t>(length_bytes)}));
   }
+  int add_index(const std::string& name, double length_bytes, bool whole) {
+    if (!input_ || !exact(length_bytes) || length_bytes > input_bytes_) return static_cast<int>(wb::Reply::error);
+    return static_cast<int>(session_.add_index(name, {input_, static_cast<size_t>(length_bytes)}, whole));
+  }
   int set_options(const std::string& json) { return static_cast<int>(session_.set_options(json)); }
 
   int set_preview(const std::string& tensor, const std::string& code) {
@@ -58,6 +62,7 @@ class SessionBinding {
   int plan() { return static_cast<int>(session_.plan()); }
   int preview() { return static_cast<int>(session_.preview()); }
   int receipt() { return static_cast<int>(session_.receipt()); }
+  int output_index() { return static_cast<int>(session_.output_index()); }
   double reply_ptr() const { return pointer(session_.reply().data()); }
   double reply_length() const { return static_cast<double>(session_.reply().size()); }
 
@@ -80,6 +85,7 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .constructor<>()
       .function("addSource", &SessionBinding::add_source)
       .function("addSideFile", &SessionBinding::add_side_file)
+      .function("addIndex", &SessionBinding::add_index)
       .function("setOptions", &SessionBinding::set_options)
       .function("setPreview", &SessionBinding::set_preview)
       .function("begin", &SessionBinding::begin)
@@ -98,6 +104,7 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .function("plan", &SessionBinding::plan)
       .function("preview", &SessionBinding::preview)
       .function("receipt", &SessionBinding::receipt)
+      .function("outputIndex", &SessionBinding::output_index)
       .function("replyPtr", &SessionBinding::reply_ptr)
       .function("replyLength", &SessionBinding::reply_length);
 }

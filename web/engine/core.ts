@@ -20,6 +20,8 @@ export enum Job {
   Convert = 2,
   /** reads the output back; its source index is OUTPUT_SOURCE */
   Verify = 3,
+  /** needs options and setPreview */
+  Preview = 4,
 }
 
 /** readSource of a verify window. */
@@ -38,8 +40,12 @@ export interface CoreSession {
   addSource(name: string, sizeBytes: number): Status;
   /** a side file (config.json, ...) whose bytes stand at inPtr */
   addSideFile(name: string, lengthBytes: number): Status;
+  /** the index of a set, whose bytes stand at inPtr; whole: the sources are the set. Replies {"files": [...]} */
+  addIndex(name: string, lengthBytes: number, whole: boolean): Status;
   /** JSON of ConvertOptions */
   setOptions(json: string): Status;
+  /** what the next Job.Preview is about */
+  setPreview(tensor: string, code: string): Status;
 
   begin(job: Job): Step;
   /** true: readSource, readBegin, readEnd hold the next window. May be called ahead of feed. */
@@ -58,7 +64,10 @@ export interface CoreSession {
   tensors(first: number, count: number): Status;
   pairs(first: number, count: number): Status;
   plan(): Status;
+  preview(): Status;
   receipt(): Status;
+  /** the reply is the text of the output's index */
+  outputIndex(): Status;
   replyPtr(): number;
   replyLength(): number;
 

@@ -4,20 +4,40 @@
 //
 // A Checkpoint is one opened input. It knows no DOM, no file system and no message; it only pumps the
 // core's jobs (core.ts) between a source and a sink.
+
+import { rewrittenFile, staleConfigs } from './config_rewrite';
 import { Job, OUTPUT_SOURCE, Step } from './core';
 import { CoreError } from './errors';
 import type { Core, PlanReply, Session } from './heap';
+import { isIndex } from './layouts';
 import { letMessagesIn, ProgressMeter } from './progress';
 import type { Progress } from './protocol';
 import { ReadAhead } from './read_ahead';
-import type { ConvertOptions, Decision, PairRow, Receipt, Report, TensorRow } from './report';
+import type {
+  ConvertOptions,
+  CoreIssue,
+  Decision,
+  PairRow,
+  PlanReport,
+  PreviewReport,
+  Receipt,
+  Report,
+  TensorRow,
+} from './report';
+import { SetSink } from './set_sink';
 import type { ByteSink } from './sink';
 import type { ByteSource } from './source';
 
 export interface CheckpointInput {
   sources: ByteSource[];
-  /** config.json and the like, whole */
+  /** config.json and the like, and the index of a set (known by its name), whole */
   sideFiles: { name: string; bytes: Uint8Array }[];
+  /** the sources are some shards of the index's set, opened on purpose without the others */
+  partOfSet?: boolean;
+  /** small files to carry along into an output folder; names may hold folders */
+  companions?: { name: string; read: () => Promise<Uint8Array> }[];
+  /** said with the report's warnings: what was left out, and why */
+  notes?: CoreIssue[];
 }
 
 export interface JobHooks {
@@ -61,7 +81,8 @@ export class Checkpoint {
   }
 
   report(): Report {
-    return this.#session.report();
+    const report = this.#session.report();
+    return { ...report, warnings: [...report.warnings, ...(this.#input.notes ?? [])] };
   }
 
   tensors(first: number, count: number): TensorRow[] {
@@ -79,6 +100,17 @@ export class Checkpoint {
     return this.#scanAndPlan(options, hooks, meter);
   }
 
+  /** The first weights of `tensor` under each answer to the question `code`; `options` answers the other questions. */
+  async preview(options: ConvertOptions, tensor: string, code: string, hooks: JobHooks = {}): Promise<PreviewReport> {
+    const meter = new ProgressMeter(hooks.onProgress);
+    await this.#mend(hooks, meter);
+    this.#session.setOptions(options);
+    this.#session.setPreview(tensor, code);
+    meter.begin('scan', 0);
+    await this.#pump(Job.Preview, hooks, meter);
+    return this.#session.preview();
+  }
+
   async convert(options: ConvertOptions, sink: ByteSink, verify: boolean, hooks: JobHooks = {}): Promise<ConvertReply> {
     const meter = new ProgressMeter(hooks.onProgress);
     await this.#mend(hooks, meter);
@@ -86,11 +118,11 @@ export class Checkpoint {
     // 1. All scales, and what fp16 could overflow; 2. the plan, with exact sizes, before any write.
     const planned = await this.#scanAndPlan(options, hooks, meter);
     if (planned.kind === 'decisions') return planned;
-    const { output_bytes, read_bytes } = planned.plan;
+    const { output_bytes, read_bytes, files } = planned.plan;
 
     try {
       // 3. Claim the room, then write front to back while reading.
-      await sink.open(output_bytes);
+      await sink.open(output_bytes, files);
       meter.begin('convert', read_bytes);
       const writtenBytes = await this.#pump(Job.Convert, hooks, meter, sink);
       checkSize(writtenBytes, output_bytes);
@@ -104,7 +136,7 @@ export class Checkpoint {
       await this.#checkUnchanged();
 
       // 7. The file gets its name only now, and the result describes itself.
-      const receipt = this.#session.receipt();
+      const receipt = await this.#describe(planned.plan, sink);
       throwIfCancelled(hooks);
       await sink.commit();
       return { kind: 'converted', receipt };
@@ -122,7 +154,10 @@ export class Checkpoint {
 
   async #inspect(hooks: JobHooks, meter: ProgressMeter): Promise<void> {
     for (const { name, size } of this.#input.sources) this.#session.addSource(name, size);
-    for (const { name, bytes } of this.#input.sideFiles) this.#session.addSideFile(name, bytes);
+    for (const { name, bytes } of this.#input.sideFiles) {
+      if (isIndex(name)) this.#session.addIndex(name, bytes, this.#input.partOfSet !== true);
+      else this.#session.addSideFile(name, bytes);
+    }
     meter.begin('header', 0);
     await this.#pump(Job.Inspect, hooks, meter);
   }
@@ -139,11 +174,33 @@ export class Checkpoint {
 
   async #scanAndPlan(options: ConvertOptions, hooks: JobHooks, meter: ProgressMeter): Promise<PlanReply> {
     const { error } = this.#session.report();
-    if (error !== undefined) throw CoreError.from(error);
+    // A set that is not whole may be converted when somebody said so; the core sees to that.
+    const accepted = error?.code === 'shard_missing' && options.assume.shard_missing !== undefined;
+    if (error !== undefined && !accepted) throw CoreError.from(error);
     this.#session.setOptions(options);
     meter.begin('scan', 0);
     await this.#pump(Job.Scan, hooks, meter);
     return this.#session.plan();
+  }
+
+  /** The receipt; and in a folder the index and the small files, which must not describe what is gone. */
+  async #describe(plan: PlanReport, sink: ByteSink): Promise<Receipt> {
+    const receipt = this.#session.receipt();
+    const { companions = [], sideFiles } = this.#input;
+    if (!(sink instanceof SetSink)) return { ...receipt, notes: [...receipt.notes, ...staleConfigs(sideFiles, plan)] };
+    const beside: NonNullable<Receipt['beside']> = [];
+    const add = async (name: string, bytes: Uint8Array, changes: string[]): Promise<void> => {
+      await sink.addFile(name, bytes);
+      beside.push({ name, bytes: bytes.length, changes });
+    };
+    if (plan.index !== '') await add(plan.index, this.#session.outputIndex(), ['written anew']);
+    for (const { name, read } of companions) {
+      const bytes = await read();
+      const { bytes: written, changes } = rewrittenFile(name, bytes, plan);
+      if (written !== null) await add(name, written, changes);
+      else beside.push({ name, bytes: 0, changes });
+    }
+    return { ...receipt, beside };
   }
 
   async #verify(sink: ByteSink, outputBytes: number, hooks: JobHooks, meter: ProgressMeter): Promise<void> {

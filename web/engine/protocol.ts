@@ -1,7 +1,16 @@
 // The messages between the page and the worker; the whole protocol is this file. A request is
 // answered by exactly one `reply` with its id; `progress` may come before it, at most 10 times a second.
 import type { ErrorObject } from './errors';
-import type { ConvertOptions, Decision, PairRow, PlanReport, Receipt, Report, TensorRow } from './report';
+import type {
+  ConvertOptions,
+  Decision,
+  PairRow,
+  PlanReport,
+  PreviewReport,
+  Receipt,
+  Report,
+  TensorRow,
+} from './report';
 
 /** Where a conversion writes. A FileSystemFileHandle of the save picker survives postMessage. */
 export type SinkRequest =
@@ -34,6 +43,7 @@ export interface RequestMap {
   open: { args: { files: File[] }; reply: Report };
   tensors: { args: { first: number; count: number }; reply: TensorRow[] };
   pairs: { args: { first: number; count: number }; reply: PairRow[] };
+  preview: { args: { options: ConvertOptions; tensor: string; code: string }; reply: PreviewReport };
   plan: { args: { options: ConvertOptions }; reply: Planned | DecisionsNeeded };
   convert: {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };

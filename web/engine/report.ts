@@ -23,6 +23,32 @@ export interface SourceRow {
   tensors: number;
 }
 
+/** A count, and the first 100 names at most. */
+export interface NameList {
+  count: number;
+  names: string[];
+}
+
+/** What an index promises against what the opened files hold. */
+export interface SetReport {
+  index: string;
+  /** false: some shards were opened on purpose, the rest is only known of */
+  whole: boolean;
+  /** that the index names, and how many of them are here */
+  shards: number;
+  opened: number;
+  /** that the index lists */
+  tensors: number;
+  total_size?: number;
+  /** with the tensors that stand nowhere else */
+  missing_shards: { name: string; tensors: NameList }[];
+  extra_shards: NameList;
+  /** listed by the index, held by no file that is here */
+  phantom_tensors: NameList;
+  unlisted_tensors: NameList;
+  wrong_shard: NameList;
+}
+
 /** Bytes per dtype: every tensor counted once, scales and markers included. */
 export interface DtypeRow {
   dtype: string;
@@ -102,6 +128,8 @@ export interface Report {
   /** present when refused; everything that could be read still stands beside it */
   error?: CoreIssue;
   sources: SourceRow[];
+  /** only when an index was given */
+  set?: SetReport;
   file_bytes: number;
   header_bytes: number;
   data_bytes: number;
@@ -213,12 +241,42 @@ export interface ConvertOptions {
   recipe?: Recipe | undefined;
   /** subject (scheme, error code or tensor name) -> choice */
   assume: Record<string, string>;
+  /** one file (the default), the files of the input, or files with at most so many bytes of tensors */
+  shards?: 'one' | 'same' | number;
+}
+
+/** What the first weights of a tensor would be under one answer to a question. */
+export interface PreviewChoice {
+  choice: string;
+  meaning: string;
+  values: number;
+  zeros: number;
+  infinite: number;
+  nan: number;
+  /** magnitude, of the finite */
+  largest: number;
+  /** of the finite */
+  rms: number;
+  /** how many finite values have a magnitude in [2^e, 2^(e+1)), for e = first_exponent, first_exponent + 1, ... */
+  first_exponent: number;
+  histogram: number[];
+  first: (number | null)[];
+}
+
+export interface PreviewReport {
+  tensor: string;
+  code: string;
+  choices: PreviewChoice[];
 }
 
 export interface PlanReport {
   to: 'bf16' | 'f16';
   others: 'keep' | 'cast';
   recipe: Recipe;
+  /** of the output, in the order they are written; the names count where it is a folder */
+  files: { name: string; bytes: number }[];
+  /** name of the index to write beside them; "" when there is none */
+  index: string;
   output_bytes: number;
   output_header_bytes: number;
   read_bytes: number;
@@ -226,6 +284,8 @@ export interface PlanReport {
   dequantized: number;
   cast: number;
   copied: number;
+  /** weights that stay quantized because somebody chose so */
+  kept_quantized: number;
   dropped: number;
   notes: string[];
 }
@@ -243,4 +303,6 @@ export interface Receipt extends PlanReport {
   /** tensors of the source with NaN codes, the first 100 */
   nan_tensors: { name: string; count: number }[];
   dropped_names: string[];
+  /** small files that were written beside the tensors, and what was changed in them; added by the engine */
+  beside?: { name: string; bytes: number; changes: string[] }[];
 }

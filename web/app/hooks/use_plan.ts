@@ -4,7 +4,7 @@ import { useCallback, useRef, useState } from 'react';
 import type { EngineClient } from '../../engine/client';
 import { type CoreError, toCoreError } from '../../engine/errors';
 import type { Progress } from '../../engine/protocol';
-import type { ConvertOptions, Decision, PlanReport, Recipe } from '../../engine/report';
+import type { ConvertOptions, Decision, PlanReport, PreviewReport, Recipe } from '../../engine/report';
 
 export interface Choices {
   /** nothing is chosen for the user */
@@ -28,6 +28,8 @@ export interface PlanControls {
   decisions: readonly Decision[];
   state: PlanState;
   change: (change: Partial<Choices>) => void;
+  /** what the weights would be under each answer to one of the decisions, given the other answers */
+  preview: (decision: Decision, tensor: string) => Promise<PreviewReport>;
   /** the state once no newer answer is on its way */
   settled: () => Promise<PlanState>;
 }
@@ -75,7 +77,16 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
     }
   }, []);
 
-  return { choices, decisions: [...known, ...asked], state, change, settled };
+  const decisions = [...known, ...asked];
+  const preview = async (decision: Decision, tensor: string): Promise<PreviewReport> => {
+    const others = decisions.filter(({ subject }) => subject !== decision.subject);
+    const options = optionsOf({ ...choices, to: choices.to ?? 'bf16' }, others);
+    if (options === null) throw new Error('a target is always given here');
+    await newest.current;
+    return client.preview(options, tensor, decision.code);
+  };
+
+  return { choices, decisions, state, change, preview, settled };
 }
 
 function optionsOf({ to, others, recipe, answers }: Choices, decisions: readonly Decision[]): ConvertOptions | null {

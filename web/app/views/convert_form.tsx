@@ -46,6 +46,7 @@ export function ConvertForm(props: ConvertFormProps): ReactNode {
       <Decisions
         decisions={decisions}
         answers={choices.answers}
+        preview={planning.preview}
         onAnswer={(subject, choice) => change({ answers: { ...choices.answers, [subject]: choice } })}
       />
       {choices.to !== null && offers !== null && <SinkChoice offers={offers} sink={sink} onSink={onSink} />}
