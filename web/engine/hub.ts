@@ -1,9 +1,9 @@
 // The Hub's interface: which commit a revision is, which files it holds, where each is read. Everything after the first
 // answer is about one commit, whatever happens to the branch meanwhile.
 import { CoreError } from './errors';
+import type { HttpClient } from './http_client';
 import { statusError } from './http_failures';
 import type { FileAddress } from './http_file';
-import type { HttpClient } from './http_client';
 import type { RepoAddress } from './hub_address';
 
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
@@ -78,14 +78,9 @@ export class Hub {
   }
 
   async #json(repo: string, url: string): Promise<{ json: unknown; headers: Headers }> {
-    const exchange = await this.client.get(repo, url);
-    try {
-      if (exchange.status !== 200) throw statusError(repo, exchange, this.pageOf(repo), this.client.hasToken);
-      const bytes = await exchange.all(ANSWER_BYTES_MAX);
-      return { json: parsed(repo, bytes), headers: exchange.headers };
-    } finally {
-      exchange.cancel();
-    }
+    const answer = await this.client.getAll(repo, url, ANSWER_BYTES_MAX);
+    if (answer.status !== 200) throw statusError(repo, answer, this.pageOf(repo), this.client.hasToken);
+    return { json: parsed(repo, answer.bytes), headers: answer.headers };
   }
 }
 

@@ -46,13 +46,10 @@ export function parseAddress(text: string, endpoint = HUB_ENDPOINT): Address {
 
 function parseUrl(given: string, endpoint: string): Address {
   const url = urlOf(given);
-  const base = new URL(endpoint);
-  const isHub = url.host === base.host || HUB_HOSTS.includes(url.host.toLowerCase());
-  if (isHub && url.pathname.startsWith(base.pathname.replace(/\/$/, ''))) {
-    const path = url.host === base.host ? url.pathname.slice(base.pathname.replace(/\/$/, '').length) : url.pathname;
-    return parseHubPath(path, given);
-  }
-  if (url.username !== '' || url.password !== '') throw bad(given, 'a name or a password in an address is not used here');
+  const path = pathOnHub(url, endpoint);
+  if (path !== null) return parseHubPath(path, given);
+  if (url.username !== '' || url.password !== '')
+    throw bad(given, 'a name or a password in an address is not used here');
   if (url.protocol === 'http:' && !isLocal(url.hostname)) throw bad(given, 'only https is read');
   if (!/\.(safetensors|json)$/i.test(url.pathname) && !/\.safetensors\b/i.test(url.search)) {
     throw bad(given, 'it ends neither in .safetensors nor in .safetensors.index.json');
@@ -61,9 +58,20 @@ function parseUrl(given: string, endpoint: string): Address {
   return { kind: 'url', url: url.href };
 }
 
+/** Of a page of the Hub or of its mirror, which may stand below a path of its own; null: another site's. */
+function pathOnHub(url: URL, endpoint: string): string | null {
+  const base = new URL(endpoint);
+  const root = base.pathname.replace(/\/$/, '');
+  if (url.host === base.host && url.pathname.startsWith(`${root}/`)) return url.pathname.slice(root.length);
+  return HUB_HOSTS.includes(url.host.toLowerCase()) ? url.pathname : null;
+}
+
 /** /owner/repo, /owner/repo/{tree,blob,resolve,raw,edit}/rev/path, /owner/repo/{discussions,commits,...}. */
 function parseHubPath(pathname: string, given: string): RepoAddress {
-  const segments = pathname.split('/').filter((segment) => segment !== '').map((segment) => decoded(segment, given));
+  const segments = pathname
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map((segment) => decoded(segment, given));
   if (segments[0] === 'models') segments.shift();
   const [owner = '', name = '', what, ...rest] = segments;
   if (OTHER_KINDS.includes(owner)) throw bad(given, `${owner} are not models`);
@@ -107,7 +115,8 @@ function repoName(owner: string, name: string, given: string): string {
 }
 
 function checkedPath(path: string, given: string): string {
-  if (path.split('/').some((segment) => segment === '..' || segment === '.')) throw bad(given, 'the path leaves the repo');
+  if (path.split('/').some((segment) => segment === '..' || segment === '.'))
+    throw bad(given, 'the path leaves the repo');
   return path;
 }
 
