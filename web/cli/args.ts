@@ -10,7 +10,7 @@ export interface InputWords {
   paths: string[];
   /** which of several checkpoints in a folder */
   file: string | undefined;
-  remote: RemoteWords;
+  remote?: RemoteWords | undefined;
 }
 
 /** How to reach a server; HF_ENDPOINT and HF_TOKEN stand in for what is not given. */
@@ -189,7 +189,8 @@ interface GivenWords {
 
 function inputWords(positionals: string[], { file, endpoint, 'token-file': tokenFile }: GivenWords): InputWords {
   if (!positionals[0]) throw new UsageError('a PATH is missing');
-  return { paths: positionals, file, remote: { endpoint, tokenFile } };
+  const remote = endpoint === undefined && tokenFile === undefined ? undefined : { endpoint, tokenFile };
+  return { paths: positionals, file, remote };
 }
 
 /** parseArgs throws a TypeError that begins with a sentence for the user. */
