@@ -17,7 +17,7 @@
 namespace wb {
 
 /// The first read of a file: enough for most headers, so that one request a shard is the rule.
-inline constexpr uint64_t kFirstReadBytes = 128 * 1024;
+inline constexpr uint64_t kFirstReadBytes = 96 * 1024;
 
 /// What opening a checkpoint found.
 struct Inspection {

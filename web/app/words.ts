@@ -108,6 +108,26 @@ export const WORDS: Record<ErrorCode, string> = {
   wrong_state: 'Weighbridge got two requests that do not go together. Open the file again.',
   core_crash: 'Weighbridge itself failed; this is a fault of ours. Open the file again, and please report it.',
 
+  bad_address:
+    'This address names nothing that can be read. Give owner/repo, a Hugging Face page, or the https address of a .safetensors file.',
+  offline: 'The server could not be reached. Check the connection and the address, then try again.',
+  cors_blocked:
+    'This site does not allow other web pages to read its files. Download the file, then choose it here; or use the command line.',
+  range_unsupported:
+    'This server does not give out parts of a file, so nothing was fetched. Download the file, then choose it here.',
+  login_required:
+    'The server wants to know who you are. Accept the licence on the model’s page if it has one, then give a read token.',
+  access_denied:
+    'The server refuses access. Most likely the licence on the model’s page is not accepted yet, or not granted.',
+  rate_limited:
+    'The server allows no more requests for now. Wait a few minutes and try again; a token raises the limit.',
+  server_failed: 'The server has trouble of its own. Try again later.',
+  bad_answer: 'The server gave an answer that makes no sense. The address may be wrong, or a proxy may be in between.',
+  timed_out: 'The server stopped sending. Check the connection and try again.',
+  connection_lost: 'The connection broke again and again. Check it and try again.',
+  hash_mismatch:
+    'What was read is not the file that its publisher stated. Nothing was kept; try again, and if it happens again do not use this file.',
+
   leading_whitespace: 'The header begins with white space. Most programs read it all the same.',
   unusual_padding: 'The header is filled up with something other than spaces. It does no harm.',
   unknown_field: 'The header has fields that the format does not know. They are ignored.',
