@@ -10,6 +10,8 @@ export interface Choices {
   /** nothing is chosen for the user */
   to: ConvertOptions['to'] | null;
   others: ConvertOptions['others'];
+  /** files of the output; nothing: one */
+  shards: ConvertOptions['shards'];
   /** subject of a decision -> choice */
   answers: Readonly<Record<string, string>>;
 }
@@ -32,7 +34,7 @@ export interface PlanControls {
 }
 
 export function usePlan(client: EngineClient, known: readonly Decision[]): PlanControls {
-  const [choices, setChoices] = useState<Choices>({ to: null, others: 'keep', answers: {} });
+  const [choices, setChoices] = useState<Choices>({ to: null, others: 'keep', shards: undefined, answers: {} });
   const [state, setState] = useState<PlanState>({ phase: 'none' });
   const [asked, setAsked] = useState<readonly Decision[]>([]);
   const newest = useRef<Promise<PlanState>>(Promise.resolve({ phase: 'none' }));
@@ -77,14 +79,14 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
   return { choices, decisions: [...known, ...asked], state, change, settled };
 }
 
-function optionsOf({ to, others, answers }: Choices, decisions: readonly Decision[]): ConvertOptions | null {
+function optionsOf({ to, others, shards, answers }: Choices, decisions: readonly Decision[]): ConvertOptions | null {
   if (to === null) return null;
   const assume: Record<string, string> = {};
   for (const { subject } of decisions) {
     const answer = answers[subject];
     if (answer !== undefined) assume[subject] = answer;
   }
-  return { to, others, assume };
+  return { to, others, assume, ...(shards === undefined ? {} : { shards }) };
 }
 
 async function ask(
