@@ -19,7 +19,7 @@ export interface PreviewOptions extends InputWords {
 }
 
 export async function preview(core: Core, options: PreviewOptions, print: Print): Promise<number> {
-  const found = await findInput(core, options.paths, options.file);
+  const found = await findInput(core, options.paths, options.file, options.remote);
   const previews: PreviewReport[] = [];
   for (const part of found.parts) {
     const checkpoint = await Checkpoint.open(core, await part.open());

@@ -32,6 +32,10 @@ async function answer(request: ToWorker): Promise<void> {
 
 function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progress) => void): Promise<unknown> {
   switch (request.kind) {
+    case 'list':
+      return to.list(request, onProgress);
+    case 'weigh':
+      return to.weigh(request, onProgress);
     case 'open':
       return to.open(request, onProgress);
     case 'tensors':

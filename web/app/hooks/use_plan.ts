@@ -11,6 +11,8 @@ export interface Choices {
   to: ConvertOptions['to'] | null;
   others: ConvertOptions['others'];
   recipe: Recipe;
+  /** files of the output; nothing: one */
+  shards: ConvertOptions['shards'];
   /** subject of a decision -> choice */
   answers: Readonly<Record<string, string>>;
 }
@@ -35,7 +37,13 @@ export interface PlanControls {
 }
 
 export function usePlan(client: EngineClient, known: readonly Decision[]): PlanControls {
-  const [choices, setChoices] = useState<Choices>({ to: null, others: 'keep', recipe: 'f32-mul-rne', answers: {} });
+  const [choices, setChoices] = useState<Choices>({
+    to: null,
+    others: 'keep',
+    recipe: 'f32-mul-rne',
+    shards: undefined,
+    answers: {},
+  });
   const [state, setState] = useState<PlanState>({ phase: 'none' });
   const [asked, setAsked] = useState<readonly Decision[]>([]);
   const newest = useRef<Promise<PlanState>>(Promise.resolve({ phase: 'none' }));
@@ -89,14 +97,17 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
   return { choices, decisions, state, change, preview, settled };
 }
 
-function optionsOf({ to, others, recipe, answers }: Choices, decisions: readonly Decision[]): ConvertOptions | null {
+function optionsOf(
+  { to, others, recipe, shards, answers }: Choices,
+  decisions: readonly Decision[],
+): ConvertOptions | null {
   if (to === null) return null;
   const assume: Record<string, string> = {};
   for (const { subject } of decisions) {
     const answer = answers[subject];
     if (answer !== undefined) assume[subject] = answer;
   }
-  return { to, others, recipe, assume };
+  return { to, others, recipe, assume, ...(shards === undefined ? {} : { shards }) };
 }
 
 async function ask(

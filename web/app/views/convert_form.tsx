@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components';
 import type { CoreError } from '../../engine/errors';
-import { RECIPES } from '../../engine/report';
+import { type ConvertOptions, RECIPES } from '../../engine/report';
 import { formatDecimal } from '../../engine/units';
 import { percent } from '../format';
 import type { PlanControls } from '../hooks/use_plan';
@@ -13,6 +13,8 @@ import { RECIPE_SAYS } from '../words';
 import { Decisions } from './decisions';
 import { PlanSummary } from './plan_summary';
 
+type Cut = NonNullable<ConvertOptions['shards']>;
+
 interface ConvertFormProps {
   planning: PlanControls;
   /** of the last attempt */
@@ -21,12 +23,16 @@ interface ConvertFormProps {
   offers: SinkOffer[] | null;
   sink: SinkOffer | null;
   onSink: (kind: SinkKind) => void;
+  /** how a folder's files are cut; null where one file is written */
+  cut: Cut | null;
+  onCut: (cut: Cut) => void;
+  inputFiles: number;
   name: string;
   onStart: () => void;
 }
 
 export function ConvertForm(props: ConvertFormProps): ReactNode {
-  const { planning, error, offers, sink, onSink, name, onStart } = props;
+  const { planning, error, offers, sink, onSink, cut, onCut, inputFiles, name, onStart } = props;
   const { choices, decisions, state, change } = planning;
   const open = decisions.filter((decision) => choices.answers[decision.subject] === undefined).length;
   const blocked = choices.to === null || open > 0 || state.phase === 'failed' || sink === null;
@@ -50,6 +56,7 @@ export function ConvertForm(props: ConvertFormProps): ReactNode {
         onAnswer={(subject, choice) => change({ answers: { ...choices.answers, [subject]: choice } })}
       />
       {choices.to !== null && offers !== null && <SinkChoice offers={offers} sink={sink} onSink={onSink} />}
+      {choices.to !== null && cut !== null && <CutChoice cut={cut} onCut={onCut} inputFiles={inputFiles} />}
       <div role="status">
         {state.phase === 'checking' && <p className="soft">{checkingLine(state.progress)}</p>}
         {state.phase === 'planned' && <PlanSummary plan={state.plan} sink={sink} />}
@@ -140,6 +147,32 @@ function RecipeChoice({ planning }: { planning: PlanControls }): ReactNode {
         }))}
       />
     </Fold>
+  );
+}
+
+/** The sizes that hubs and file systems ask for. */
+const SHARD_SIZES = [5e9, 2e9] as const;
+
+function CutChoice({
+  cut,
+  onCut,
+  inputFiles,
+}: Pick<ConvertFormProps, 'onCut' | 'inputFiles'> & { cut: Cut }): ReactNode {
+  const sizes = SHARD_SIZES.map((size) => ({
+    value: String(size),
+    title: `files of ${formatDecimal(size)} at most`,
+    testId: `cut-${size}`,
+  }));
+  return (
+    <Choices
+      label="Cut into"
+      value={String(cut)}
+      onChange={(chosen) => onCut(chosen === 'same' ? 'same' : Number(chosen))}
+      choices={[
+        { value: 'same', title: inputFiles === 1 ? 'one file' : 'the same files as now', testId: 'cut-same' },
+        ...sizes,
+      ]}
+    />
   );
 }
 
