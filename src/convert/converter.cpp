@@ -80,12 +80,15 @@ JobStep Converter::resume() {
 
 // Runs everything that needs no further input, as long as there is room for its output.
 JobStep Converter::advance() {
-  if (mode_ == Mode::write && !emit_header()) return hand_out();
+  if (!emit_headers(0)) return hand_out();
   for (;;) {
-    if (ops_.empty() && !planner_.plan_next(ops_)) return out_used_ > 0 ? hand_out() : JobStep::done;
+    if (ops_.empty() && !planner_.plan_next(ops_)) {
+      if (!emit_headers(static_cast<uint32_t>(plan_.steps.size()))) return hand_out();
+      return out_used_ > 0 ? hand_out() : JobStep::done;
+    }
     const Op& op = ops_.front();
     if (op.is_read) return JobStep::need_input;
-    if (!has_room(op.piece)) return hand_out();
+    if (!emit_headers(op.piece.step) || !has_room(op.piece)) return hand_out();
     if (Status status = run(op); !status) return failed(std::move(status.error()));
     pop_op();
   }
@@ -97,13 +100,18 @@ JobStep Converter::hand_out() {
   return JobStep::has_output;
 }
 
-// True when all of the header is in the output.
-bool Converter::emit_header() {
-  const size_t n = std::min(plan_.header.size() - header_done_, kOutBytes - out_used_);
-  std::copy_n(plan_.header.data() + header_done_, n, out_.data() + out_used_);
-  header_done_ += n;
-  out_used_ += n;
-  return header_done_ == plan_.header.size();
+// The headers of all files up to the one that this step is in; false when there was no room for all of it.
+bool Converter::emit_headers(uint32_t step) {
+  for (; mode_ == Mode::write && file_ < plan_.files.size() && plan_.files[file_].first_step <= step; ++file_) {
+    const std::string& header = plan_.files[file_].header;
+    const size_t n = std::min(header.size() - header_done_, kOutBytes - out_used_);
+    std::copy_n(header.data() + header_done_, n, out_.data() + out_used_);
+    header_done_ += n;
+    out_used_ += n;
+    if (header_done_ < header.size()) return false;
+    header_done_ = 0;
+  }
+  return true;
 }
 
 size_t Converter::out_bytes(const Piece& piece) const {
@@ -190,25 +198,31 @@ void Converter::widen_tile(const Op& op, const Step& step) {
   const uint64_t n = (op.piece.scale_end - op.piece.scale_begin) / (dtype_info(step.scale_dtype).bits / 8);
   kernels::widen_scales(step.scale_dtype, slots_[op.scale_slot].data() + op.scale_offset, static_cast<size_t>(n),
                         scales);
+  if (!step.round_scales) return;
+  kernels::F16Loss& loss = outcomes_[op.piece.step].loss;
+  for (size_t i = 0; i < n; ++i) scales[i] = kernels::round_scale(step.dtype, scales[i], loss);
 }
 
 // The scales of one row from the piece's first column on: in place where they stand in a row and need no
 // second level, else gathered. The two levels are multiplied (or divided) first, in float32.
 const float* Converter::strip_scales(const Step& step, const Piece& piece, uint64_t row) {
+  kernels::F16Loss& loss = outcomes_[piece.step].loss;
   const Grid& grid = step.grid;
   const float* const tile = reinterpret_cast<const float*>(scales_.data());
   if (step.scale == kNoTensor) return tile;
   const uint64_t tile_begin = grid.scale_span(piece.row_begin, piece.row_end, piece.col_begin, piece.col_end).first;
   const uint64_t first_group = piece.col_begin / grid.group_cols;
   if (!grid.swizzled && step.globals.empty()) return tile + (grid.scale_index(row, first_group) - tile_begin);
-  const float global = step.globals.empty()
-                           ? 1
-                           : step.globals[step.globals.size() == 1 ? 0 : static_cast<size_t>(row / grid.batch_rows)];
+  float global = step.globals.empty()
+                     ? 1
+                     : step.globals[step.globals.size() == 1 ? 0 : static_cast<size_t>(row / grid.batch_rows)];
+  if (step.round_scales) global = kernels::round_scale(step.dtype, global, loss);
   float* const gathered = reinterpret_cast<float*>(row_scales_.data());
   const uint64_t groups = ceil_div(piece.col_end, grid.group_cols) - first_group;
   for (uint64_t i = 0; i < groups; ++i) {
     const float scale = tile[grid.scale_index(row, first_group + i) - tile_begin];
     gathered[i] = step.globals.empty() ? scale : step.divide_global ? scale / global : scale * global;
+    if (step.round_scales && !step.globals.empty()) gathered[i] = kernels::round_scale(step.dtype, gathered[i], loss);
   }
   return gathered;
 }

@@ -47,7 +47,7 @@ class Converter final : public Job {
   JobStep advance();
   void pop_op();
   JobStep hand_out();
-  bool emit_header();
+  bool emit_headers(uint32_t step);
   bool has_room(const Piece& piece) const;
   Status run(const Op& op);
   Status run_tile(const Op& op, const Step& step);
@@ -70,7 +70,8 @@ class Converter final : public Job {
   TileBuffers tiles_;
   Buffer out_;
   size_t out_used_ = 0;
-  size_t header_done_ = 0;
+  size_t file_ = 0;         // whose header is not all out yet
+  size_t header_done_ = 0;  // of that header
   uint64_t written_bytes_ = 0;
   Hash hash_;
   std::vector<StepOutcome> outcomes_;

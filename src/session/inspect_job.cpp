@@ -6,8 +6,9 @@
 
 namespace wb {
 
-Result<std::unique_ptr<InspectJob>> InspectJob::create(std::vector<Source> sources) {
+Result<std::unique_ptr<InspectJob>> InspectJob::create(std::vector<Source> sources, uint64_t scale_bytes_max) {
   auto job = std::make_unique<InspectJob>();
+  job->scale_bytes_max_ = scale_bytes_max;
   WB_TRY(job->window_, Buffer::create(kWindowBytes));
   for (Source& source : sources) {
     job->headings_.emplace_back();
@@ -146,6 +147,15 @@ void InspectJob::finish_header(Heading& heading) {
   ++finished_;
 }
 
+// "a.safetensors and b.safetensors", of a tensor that stands in two of them.
+static std::string files_that_hold(const Inventory& inventory, std::string_view tensor) {
+  std::string names;
+  for (const Tensor& each : inventory.tensors) {
+    if (each.name == tensor) names += (names.empty() ? "" : " and ") + inventory.sources[each.source].name;
+  }
+  return names;
+}
+
 JobStep InspectJob::finish_headers() {
   Inventory& inventory = result_.inventory;
   for (Heading& heading : headings_) {
@@ -154,8 +164,8 @@ JobStep InspectJob::finish_headers() {
   }
   const std::string_view twice = inventory.build_index();
   if (!twice.empty() && !result_.refusal) {
-    result_.refusal =
-        Error{Errc::duplicate_tensor, std::string(twice), "`" + std::string(twice) + "` stands in two of the files"};
+    result_.refusal = Error{Errc::duplicate_tensor, std::string(twice),
+                            "`" + std::string(twice) + "` stands in " + files_that_hold(inventory, twice)};
   }
   if (inventory.tensors.size() > kTensorsMax && !result_.refusal) {
     result_.refusal =
@@ -166,7 +176,7 @@ JobStep InspectJob::finish_headers() {
   headings_.clear();
   if (result_.refusal) return JobStep::done;
 
-  small_ = SmallValues::wanted(inventory);
+  small_ = SmallValues::wanted(inventory, scale_bytes_max_);
   if (small_.empty()) return JobStep::done;
   std::vector<Range> ranges;
   for (const uint32_t index : small_) {

@@ -3,6 +3,7 @@
 
 #include "base/json_writer.h"
 #include "plan/plan.h"
+#include "safetensors/shard_set.h"
 
 namespace wb {
 
@@ -11,5 +12,8 @@ void write_issue(JsonWriter& json, const Error& issue);
 
 /// One decision: the question, the tensors it concerns (the first 100) and the choices it offers.
 void write_decision(JsonWriter& json, const OpenQuestion& question);
+
+/// "set": {...}, what an index promises against what is there.
+void write_set(JsonWriter& json, const ShardSet& set);
 
 }  // namespace wb

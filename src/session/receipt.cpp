@@ -13,9 +13,18 @@ constexpr size_t kNamesMax = 100;
 
 void write_plan_fields(JsonWriter& json, const Plan& plan) {
   json.field("to", plan.to == Dtype::F16 ? "f16" : "bf16").field("others", plan.cast_others ? "cast" : "keep");
-  json.field("output_bytes", plan.output_bytes).field("output_header_bytes", static_cast<uint64_t>(plan.header.size()));
+  json.field("recipe", recipe_name(plan.recipe));
+  uint64_t header_bytes = 0;
+  json.key("files").begin_array();
+  for (const OutputFile& file : plan.files) {
+    json.begin_object().field("name", std::string_view(file.name)).field("bytes", file.bytes).end_object();
+    header_bytes += file.header.size();
+  }
+  json.end_array().field("index", std::string_view(plan.index_name));
+  json.field("output_bytes", plan.output_bytes).field("output_header_bytes", header_bytes);
   json.field("read_bytes", plan.read_bytes).field("tensors", static_cast<uint64_t>(plan.steps.size()));
   json.field("dequantized", plan.dequantized).field("cast", plan.cast).field("copied", plan.copied);
+  json.field("kept_quantized", plan.kept_quantized);
   json.field("dropped", static_cast<uint64_t>(plan.dropped.size())).key("notes").begin_array();
   for (const std::string& note : plan.notes) json.value(std::string_view(note));
   json.end_array();
@@ -56,7 +65,7 @@ std::string receipt_reply(const Inspection& inspection, const Plan& plan, const 
   JsonWriter json(text);
   json.begin_object();
   write_plan_fields(json, plan);
-  json.field("recipe", "f32-mul-rne").field("version", WB_VERSION).key("sources").begin_array();
+  json.field("version", WB_VERSION).key("sources").begin_array();
   for (const Source& source : inventory.sources) {
     json.begin_object()
         .field("name", std::string_view(source.name))

@@ -13,12 +13,13 @@ namespace {
 class Report {
  public:
   Report(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config,
-         const std::vector<Error>& warnings)
+         const std::vector<Error>& warnings, const ShardSet* set)
       : inspection_(inspection),
         inventory_(inspection.inventory),
         pairing_(pairing),
         config_(config),
         warnings_(warnings),
+        set_(set),
         sums_(weight_sums(inventory_, pairing)),
         json_(text_) {}
 
@@ -26,6 +27,7 @@ class Report {
     json_.begin_object().field("format", "weighbridge.report").field("version", 1);
     verdict();
     sources();
+    if (set_) write_set(json_, *set_);
     totals();
     dtypes();
     scheme_rows();
@@ -195,6 +197,12 @@ class Report {
         question.tensors.push_back(pair_name(inventory_, pair));
       }
     }
+    if (inspection_.refusal && inspection_.refusal->code == Errc::shard_missing) {
+      OpenQuestion& question = questions[Errc::shard_missing];
+      question.code = Errc::shard_missing;
+      question.first_message = inspection_.refusal->message;
+      for (const MissingShard& each : set_->missing) question.tensors.push_back(each.file);
+    }
     json_.key("decisions").begin_array();
     for (const auto& [code, question] : questions) write_decision(json_, question);
     json_.end_array();
@@ -275,6 +283,7 @@ class Report {
   const Pairing& pairing_;
   const QuantConfig& config_;
   const std::vector<Error>& warnings_;
+  const ShardSet* set_;
   WeightSums sums_;
   uint64_t file_bytes_ = 0;
   uint64_t header_bytes_ = 0;
@@ -285,8 +294,8 @@ class Report {
 }  // namespace
 
 std::string report_reply(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config,
-                         const std::vector<Error>& warnings) {
-  return Report(inspection, pairing, config, warnings).write();
+                         const std::vector<Error>& warnings, const ShardSet* set) {
+  return Report(inspection, pairing, config, warnings, set).write();
 }
 
 }  // namespace wb

@@ -1,6 +1,10 @@
 #include "session/session.h"
 
+#include "base/json_writer.h"
+#include "plan/output_files.h"
+#include "quant/lost_scales.h"
 #include "session/options.h"
+#include "session/preview_job.h"
 #include "session/replies.h"
 #include "session/scan_job.h"
 #include "session/verify_job.h"
@@ -25,6 +29,13 @@ Reply Session::add_source(std::string_view name, uint64_t size_bytes) {
   return Reply::ok;
 }
 
+Reply Session::read_sparingly() {
+  if (inspected_ || job_) return refuse({Errc::wrong_state, {}, "how to read is said before the first job"});
+  sparing_ = true;
+  reply_ = "{}";
+  return Reply::ok;
+}
+
 Reply Session::add_side_file(std::string_view name, ByteView text) {
   if (inspected_ || job_)
     return refuse({Errc::wrong_state, std::string(name), "side files are added before the first job"});
@@ -35,17 +46,37 @@ Reply Session::add_side_file(std::string_view name, ByteView text) {
   return Reply::ok;
 }
 
+Reply Session::add_index(std::string_view name, ByteView text, bool whole) {
+  if (inspected_ || job_ || index_ || index_error_)
+    return refuse({Errc::wrong_state, std::string(name), "one index is added, before the first job"});
+  whole_set_ = whole;
+  auto index = parse_shard_index(std::string(name), text);
+  side_file_ = Buffer();
+  reply_.clear();
+  JsonWriter json(reply_);
+  json.begin_object().key("files").begin_array();
+  if (index) {
+    for (const std::string& file : index->files) json.value(std::string_view(file));
+    index_ = std::move(*index);
+  } else {
+    index_error_ = index.error();  // the report's
+  }
+  json.end_array().end_object();
+  return Reply::ok;
+}
+
 // 2. The job that runs, whichever it is.
 
 Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
   const Inventory& inventory = inspection_.inventory;
-  const bool opened = inspected_ && !inspection_.refusal;
+  const bool opened = inspected_ && !obstacle();
   switch (kind) {
     case JobKind::inspect: {
       if (inspected_ || sources_.empty()) break;
-      return InspectJob::create(std::move(sources_));
+      return InspectJob::create(std::move(sources_), sparing_ ? kSparingScaleBytes : kSmallTensorBytes);
     }
     case JobKind::scan: {
+      if (inspected_ && options_ && !opened) return tl::unexpected(*obstacle());
       if (!opened || !options_) break;
       scanned_ = false;
       return ScanJob::create(inventory, pairing_, inspection_.values, losses_, *options_);
@@ -54,6 +85,11 @@ Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
       if (!plan_ || !plan_->questions.empty()) break;
       converted_ = verified_ = false;
       return Converter::create(inventory, *plan_, Converter::Mode::write);
+    }
+    case JobKind::preview: {
+      if (!opened || !options_ || preview_code_.empty()) break;
+      preview_reply_.clear();
+      return PreviewJob::create(inventory, pairing_, inspection_.values, *options_, preview_tensor_, preview_code_);
     }
     case JobKind::verify: {
       if (!converted_) break;
@@ -144,12 +180,7 @@ void Session::finish(JobKind kind) {
     case JobKind::inspect:
       inspection_ = std::move(static_cast<InspectJob&>(*job_).result());
       inspected_ = true;
-      if (inspection_.refusal) {
-        pairing_.roles.assign(inspection_.inventory.tensors.size(), Role::parameter);
-        pairing_.pair_of.assign(inspection_.inventory.tensors.size(), -1);
-      } else {
-        pairing_ = find_pairs(inspection_.inventory, config_, inspection_.values);
-      }
+      finish_inspection();
       break;
     case JobKind::scan:
       check_scale_values(inspection_.inventory, inspection_.values, pairing_);
@@ -160,15 +191,45 @@ void Session::finish(JobKind kind) {
       output_hash_ = static_cast<Converter&>(*job_).output_hash();
       converted_ = true;
       break;
+    case JobKind::preview:
+      preview_reply_ = previews_reply(preview_tensor_, preview_code_, static_cast<PreviewJob&>(*job_).previews());
+      break;
     case JobKind::verify: verified_ = true; break;
   }
+}
+
+// Pairs, and the set. A set that is not whole is refused too, but what is there is still paired and shown.
+void Session::finish_inspection() {
+  const Inventory& inventory = inspection_.inventory;
+  if (inspection_.refusal) {
+    pairing_.roles.assign(inventory.tensors.size(), Role::parameter);
+    pairing_.pair_of.assign(inventory.tensors.size(), -1);
+  } else {
+    pairing_ = find_pairs(inventory, config_, inspection_.values);
+  }
+  if (index_error_ && !inspection_.refusal) inspection_.refusal = index_error_;
+  if (!index_) return;
+  for (Error& warning : index_->warnings) warnings_.push_back(std::move(warning));
+  set_ = check_set(std::move(*index_), inventory, whole_set_);
+  index_.reset();
+  if (inspection_.refusal) return;  // with a file unread, what the index says proves nothing
+  name_lost_scales(inventory, *set_, pairing_);
+  for (Error& warning : set_warnings(*set_)) warnings_.push_back(std::move(warning));
+  inspection_.refusal = set_refusal(*set_);
+}
+
+// What stands against a conversion of what was opened; missing shards may be accepted.
+const Error* Session::obstacle() const {
+  if (!inspection_.refusal) return nullptr;
+  const bool accepted = inspection_.refusal->code == Errc::shard_missing && options_ && options_->partial_set;
+  return accepted ? nullptr : &*inspection_.refusal;
 }
 
 // 3. What was found.
 
 Reply Session::report() {
   if (!inspected_) return refuse({Errc::wrong_state, {}, "nothing was inspected yet"});
-  reply_ = report_reply(inspection_, pairing_, config_, warnings_);
+  reply_ = report_reply(inspection_, pairing_, config_, warnings_, set_ ? &*set_ : nullptr);
   return Reply::ok;
 }
 
@@ -196,16 +257,42 @@ Reply Session::set_options(std::string_view json) {
 }
 
 Reply Session::plan() {
-  if (inspection_.refusal) return refuse(*inspection_.refusal);
+  if (const Error* error = obstacle()) return refuse(*error);
   if (!scanned_) return refuse({Errc::wrong_state, {}, "a plan needs options and a finished scan"});
   abandon_job();
+  const std::string_view set_question = errc_name(Errc::shard_missing);
+  if (options_->partial_set && !inspection_.refusal)
+    return refuse({Errc::unknown_assumption, std::string(set_question), "no shard is missing"});
+  options_->index_name = set_ ? set_->index : std::string();
   auto plan = make_plan(inspection_.inventory, pairing_, inspection_.values, losses_, *options_);
   if (!plan) return refuse(plan.error());
+  if (options_->partial_set) plan->assumed.push_back({std::string(set_question), "partial", set_->missing_tensors()});
   plan_ = std::move(*plan);
   converted_ = verified_ = false;
   const bool open = !plan_->questions.empty();
   reply_ = open ? decisions_reply(*plan_) : plan_reply(*plan_);
   return open ? Reply::decisions : Reply::ok;
+}
+
+Reply Session::set_preview(std::string_view tensor, std::string_view code) {
+  if (!inspected_ || inspection_.refusal) return refuse({Errc::wrong_state, {}, "there is nothing to look at yet"});
+  abandon_job();
+  preview_tensor_ = tensor;
+  preview_code_ = code;
+  reply_ = "{}";
+  return Reply::ok;
+}
+
+Reply Session::preview() {
+  if (preview_reply_.empty()) return refuse({Errc::wrong_state, {}, "no preview was made"});
+  reply_ = preview_reply_;
+  return Reply::ok;
+}
+
+Reply Session::output_index() {
+  if (!plan_ || plan_->index_name.empty()) return refuse({Errc::wrong_state, {}, "the output has no index"});
+  reply_ = index_text(*plan_);
+  return Reply::ok;
 }
 
 // 5. What was done.

@@ -1,10 +1,12 @@
 // Session: one checkpoint from opening to receipt. The whole product as seen from outside the core;
 // knows no emscripten and does no I/O. The order of calls:
 //
-//   1. add_source, add_side_file      what is to be opened
+//   1. add_source, add_side_file,
+//      add_index                      what is to be opened
 //   2. Job::inspect, report           headers, small tensors, pairs, RAM
 //   3. set_options, Job::scan         what a conversion must know before it may be planned
 //   4. plan                           exact sizes, or the decisions that only a person can take
+//      set_preview, Job::preview      between 3 and 5: what a weight would look like under each answer to a question
 //   5. Job::convert                   output bytes, header first
 //   6. Job::verify, receipt           the output read back; what the result says about itself
 //
@@ -22,22 +24,33 @@
 #include "convert/job.h"
 #include "plan/plan.h"
 #include "quant/pairs.h"
+#include "safetensors/shard_set.h"
 #include "session/inspect_job.h"
 
 namespace wb {
 
 /// The boundary's values (web/engine/core.ts).
 enum class Reply : uint8_t { ok = 0, error = 1, decisions = 2 };
-enum class JobKind : uint8_t { inspect = 0, scan = 1, convert = 2, verify = 3 };
+enum class JobKind : uint8_t { inspect = 0, scan = 1, convert = 2, verify = 3, preview = 4 };
 
 class Session {
  public:
   /// size_bytes < 2^53. Before Job::inspect. Errc: wrong_state.
   Reply add_source(std::string_view name, uint64_t size_bytes);
+  /// The sources are far away: inspecting reads no scale longer than kSparingScaleBytes. Errc: wrong_state.
+  Reply read_sparingly();
   /// config.json and the like; one that cannot be read becomes a warning. Errc: wrong_state.
   Reply add_side_file(std::string_view name, ByteView text);
+  /// model.safetensors.index.json; one that cannot be used refuses the input. `whole`: the sources are the
+  /// set, else shards opened on purpose without the others. Replies {"files": [names]}, without names when the
+  /// index is bad. Errc: wrong_state.
+  Reply add_index(std::string_view name, ByteView text, bool whole);
   /// Errc: target_required, invalid_option, wrong_state.
   Reply set_options(std::string_view json);
+
+  /// What the next Job::preview is about: a tensor and the code of a question. The job's reply is the result.
+  /// Errc: wrong_state.
+  Reply set_preview(std::string_view tensor, std::string_view code);
 
   JobStep begin(JobKind kind);
   std::optional<Window> next_read();
@@ -53,7 +66,11 @@ class Session {
   Reply tensors(uint64_t first, uint64_t count);
   Reply pairs(uint64_t first, uint64_t count);
   Reply plan();
+  /// After Job::preview. Errc: wrong_state.
+  Reply preview();
   Reply receipt();
+  /// The text of the output's index; needs a plan that has one. Errc: wrong_state.
+  Reply output_index();
 
   std::string_view reply() const { return reply_; }
 
@@ -61,6 +78,8 @@ class Session {
   Result<std::unique_ptr<Job>> make_job(JobKind kind);
   JobStep settle(JobStep step);
   void finish(JobKind kind);
+  void finish_inspection();
+  const Error* obstacle() const;
   Reply refuse(const Error& error);
   void abandon_job();
 
@@ -68,10 +87,15 @@ class Session {
   QuantConfig config_;
   std::vector<Error> warnings_;  // about side files
   Buffer side_file_;
+  std::optional<ShardIndex> index_;  // until it is compared with the shards
+  std::optional<Error> index_error_;
+  bool whole_set_ = true;
+  bool sparing_ = false;
 
   bool inspected_ = false;
   Inspection inspection_;
   Pairing pairing_;
+  std::optional<ShardSet> set_;
 
   std::optional<PlanOptions> options_;
   bool scanned_ = false;
@@ -82,6 +106,10 @@ class Session {
   JobKind job_kind_ = JobKind::inspect;
   JobStep wants_ = JobStep::done;   // what the job asked for last; nothing else may be done
   std::deque<Window> outstanding_;  // handed out and not fed
+
+  std::string preview_tensor_;
+  std::string preview_code_;
+  std::string preview_reply_;
 
   bool converted_ = false;
   bool verified_ = false;

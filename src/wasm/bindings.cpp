@@ -21,11 +21,20 @@ class SessionBinding {
     if (!exact(size_bytes)) return static_cast<int>(wb::Reply::error);
     return static_cast<int>(session_.add_source(name, static_cast<uint64_t>(size_bytes)));
   }
+  int read_sparingly() { return static_cast<int>(session_.read_sparingly()); }
   int add_side_file(const std::string& name, double length_bytes) {
     if (!input_ || !exact(length_bytes) || length_bytes > input_bytes_) return static_cast<int>(wb::Reply::error);
     return static_cast<int>(session_.add_side_file(name, {input_, static_cast<size_t>(length_bytes)}));
   }
+  int add_index(const std::string& name, double length_bytes, bool whole) {
+    if (!input_ || !exact(length_bytes) || length_bytes > input_bytes_) return static_cast<int>(wb::Reply::error);
+    return static_cast<int>(session_.add_index(name, {input_, static_cast<size_t>(length_bytes)}, whole));
+  }
   int set_options(const std::string& json) { return static_cast<int>(session_.set_options(json)); }
+
+  int set_preview(const std::string& tensor, const std::string& code) {
+    return static_cast<int>(session_.set_preview(tensor, code));
+  }
 
   int begin(int job) { return static_cast<int>(session_.begin(static_cast<JobKind>(job))); }
   bool next_read() {
@@ -52,7 +61,9 @@ class SessionBinding {
   int tensors(double first, double count) { return page(first, count, &wb::Session::tensors); }
   int pairs(double first, double count) { return page(first, count, &wb::Session::pairs); }
   int plan() { return static_cast<int>(session_.plan()); }
+  int preview() { return static_cast<int>(session_.preview()); }
   int receipt() { return static_cast<int>(session_.receipt()); }
+  int output_index() { return static_cast<int>(session_.output_index()); }
   double reply_ptr() const { return pointer(session_.reply().data()); }
   double reply_length() const { return static_cast<double>(session_.reply().size()); }
 
@@ -74,8 +85,11 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
   emscripten::class_<SessionBinding>("Session")
       .constructor<>()
       .function("addSource", &SessionBinding::add_source)
+      .function("readSparingly", &SessionBinding::read_sparingly)
       .function("addSideFile", &SessionBinding::add_side_file)
+      .function("addIndex", &SessionBinding::add_index)
       .function("setOptions", &SessionBinding::set_options)
+      .function("setPreview", &SessionBinding::set_preview)
       .function("begin", &SessionBinding::begin)
       .function("nextRead", &SessionBinding::next_read)
       .function("readSource", &SessionBinding::read_source)
@@ -90,7 +104,9 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .function("tensors", &SessionBinding::tensors)
       .function("pairs", &SessionBinding::pairs)
       .function("plan", &SessionBinding::plan)
+      .function("preview", &SessionBinding::preview)
       .function("receipt", &SessionBinding::receipt)
+      .function("outputIndex", &SessionBinding::output_index)
       .function("replyPtr", &SessionBinding::reply_ptr)
       .function("replyLength", &SessionBinding::reply_length);
 }

@@ -388,7 +388,7 @@ def b03_convert(case):
 
 
 def b06_files(case):
-    _, out, faults = case.convert("main")
+    _, out, faults = case.convert("files")
     if faults:
         return faults
     config = json.loads((out / "config.json").read_text())

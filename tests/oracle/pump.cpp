@@ -11,6 +11,9 @@ JobStep Pump::open(const std::string& config) {
   for (size_t i = 0; i < sources.size(); ++i) session.add_source(std::to_string(i) + ".safetensors", sources[i].size());
   if (!config.empty())
     session.add_side_file("config.json", {reinterpret_cast<const uint8_t*>(config.data()), config.size()});
+  if (!index.empty())
+    session.add_index("model.safetensors.index.json", {reinterpret_cast<const uint8_t*>(index.data()), index.size()},
+                      whole);
   return run(JobKind::inspect);
 }
 

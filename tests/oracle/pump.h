@@ -24,6 +24,10 @@ class Pump {
   /// set_options, scan, plan.
   Reply plan(const std::string& options);
 
+  /// Text of an index that `open` adds; whether the sources are the whole set.
+  std::string index;
+  bool whole = true;
+
   Session session;
   std::vector<Bytes> sources;
   Bytes output;        ///< of the last convert

@@ -4,8 +4,8 @@
 usage: run.py [--huge] [NAME ...] -- COMMAND [ARGUMENT ...]
 
 A vector's `strict` verdict counts: accept exits 0, accept+warn does so with a warning, reject exits 1 and names a
-code of src/base/errc.inc. One deviation, decided: white space before the header is accepted with a warning, as the
-reference crate accepts it. --huge adds the vectors of 100 MB headers, made on the spot. Standard library only.
+code of src/base/errc.inc. Two deviations, decided: white space before the header is accepted with a warning, as the
+reference crate accepts it, and so is an index that lists more tensors than its shards hold. --huge adds the vectors of 100 MB headers, made on the spot. Standard library only.
 """
 import concurrent.futures
 import json
@@ -21,10 +21,14 @@ from cli import Cli, Tally, command_line, error_codes, pending, workers  # noqa:
 # Codes that would mean a broken program rather than a broken file.
 OUR_OWN_FAULT = {"core_crash", "wrong_state", "out_of_memory", "read_failed"}
 # What may be wrong with a shard index: a folder must not be refused merely for holding several files.
-INDEX_FAULTS = {"index_not_json", "index_bad_path", "shard_missing", "tensor_missing", "duplicate_tensor", "truncated_data"}
+INDEX_FAULTS = {"index_not_json", "index_bad_path", "shard_missing", "tensor_wrong_shard", "duplicate_tensor", "truncated_data"}
+# An index that promises what no shard holds is told, not refused: the headers are believed (case B03, a real report).
+PHANTOMS = {"x06_tensor_not_in_shard"}
 
 
 def expected(vector):
+    if vector["name"] in PHANTOMS:
+        return "accept+warn"
     if "leading-ws" in vector.get("tags", []) and vector["verdict"] == "accept":
         return "accept+warn"
     return vector.get("strict", vector["verdict"])

@@ -137,7 +137,8 @@ test('a folder stands for its only checkpoint, and side files beside it are read
   expect((JSON.parse(out) as Report).config.map(({ name }) => name)).toEqual(['config.json']);
   writeFileSync(join(folder, 'in', 'other.safetensors'), SOUND);
   expect(run('inspect', join(folder, 'in')).code).toBe(1);
-  expect(run('inspect', join(folder, 'in')).err).toContain('2 .safetensors files');
+  expect(run('inspect', join(folder, 'in')).err).toContain('model.safetensors, other.safetensors [choice_needed]');
+  expect(run('inspect', '--file', 'other.safetensors', join(folder, 'in')).code).toBe(0);
 });
 
 test('a refused file is still shown, with the refusal first, and converts to nothing', () => {

@@ -4,12 +4,15 @@ import { Job } from '../../web/engine/core';
 import { Engine } from '../../web/engine/engine';
 import { CoreCrash, toCoreError } from '../../web/engine/errors';
 import type { FromWorker, Progress, ToWorker } from '../../web/engine/protocol';
-import type { ConvertOptions } from '../../web/engine/report';
+import type { ConvertOptions, Report } from '../../web/engine/report';
 import { FakeModule, type FakeScript, patternBytes, windowsOf } from './fake_core';
 
 const OPTIONS: ConvertOptions = { to: 'bf16', others: 'keep', assume: {} };
 const content = patternBytes(10_000);
-const FILES = [new File([content], 'a.safetensors'), new File(['{}'], 'config.json')];
+const FILES = ['a.safetensors', 'config.json'].map((path) => ({
+  path,
+  file: new File([path === 'config.json' ? '{}' : content], path),
+}));
 const SCRIPT: FakeScript = {
   windows: { [Job.Inspect]: windowsOf(0, 3000, 1000), [Job.Convert]: windowsOf(4000, 10_000, 1000) },
 };
@@ -26,7 +29,7 @@ class LoopbackWorker extends EventTarget {
 
   postMessage(message: ToWorker): void {
     // Node's clone of a File loses its name; a browser's does not.
-    const request = message.kind === 'open' ? message : structuredClone(message);
+    const request = message.kind === 'list' ? message : structuredClone(message);
     queueMicrotask(() => void this.#answer(request));
   }
 
@@ -58,6 +61,11 @@ class LoopbackWorker extends EventTarget {
   }
 }
 
+async function openFiles(client: EngineClient, onProgress?: (progress: Progress) => void): Promise<Report> {
+  const { preferred } = await client.list(FILES);
+  return client.open(preferred ?? '', onProgress);
+}
+
 function started(...scripts: FakeScript[]) {
   const workers: LoopbackWorker[] = [];
   const makeWorker = vi.fn(() => {
@@ -73,7 +81,7 @@ test('the worker starts with the first request', async () => {
   await client.cancel();
   expect(makeWorker).not.toHaveBeenCalled();
   const heard: Progress[] = [];
-  expect(await client.open(FILES, (progress) => heard.push(progress))).toEqual({ verdict: 'sound' });
+  expect(await openFiles(client, (progress) => heard.push(progress))).toMatchObject({ verdict: 'sound' });
   expect(heard[0]?.phase).toBe('header');
   expect(workers[0]?.module.calls.slice(0, 2)).toEqual(['addSource a.safetensors 10000', 'addSideFile config.json {}']);
   expect(await client.tensors(3, 4)).toEqual([{ name: 't3', count: 4 }]);
@@ -83,7 +91,7 @@ test('the worker starts with the first request', async () => {
 
 test('a small conversion comes back as a blob', async () => {
   const { client } = started();
-  await client.open(FILES);
+  await openFiles(client);
   expect(await client.plan(OPTIONS)).toMatchObject({ kind: 'planned', plan: { output_bytes: 6000 } });
   const reply = await client.convert(OPTIONS, { kind: 'memory' }, { verify: false });
   if (reply.kind !== 'converted') throw new Error('no decision was open');
@@ -100,17 +108,17 @@ test('requests before a file is open fail with their code, the worker stays', as
 
 test('a crash throws the worker away, and the next request starts another', async () => {
   const { client, workers } = started({ ...SCRIPT, trap: { job: Job.Convert, window: 2 } });
-  await client.open(FILES);
+  await openFiles(client);
   await expect(client.convert(OPTIONS, { kind: 'memory' }, { verify: false })).rejects.toThrow(CoreCrash);
   expect(workers[0]?.terminated).toBe(true);
-  await client.open(FILES);
+  await openFiles(client);
   await client.convert(OPTIONS, { kind: 'memory' }, { verify: false });
   expect(workers).toHaveLength(2);
 });
 
 test('a worker that cannot start rejects everything that waits', async () => {
   const { client, workers } = started();
-  const opening = client.open(FILES);
+  const opening = client.list(FILES);
   const paging = client.tensors(0, 1);
   workers[0]?.fail('blocked by the content security policy');
   await expect(opening).rejects.toMatchObject({
@@ -122,7 +130,7 @@ test('a worker that cannot start rejects everything that waits', async () => {
 
 test('cancel rejects the job that runs with its code and leaves the file open', async () => {
   const { client } = started({ windows: { ...SCRIPT.windows, [Job.Convert]: windowsOf(0, 10_000, 1) } });
-  await client.open(FILES);
+  await openFiles(client);
   let cancelling: Promise<void> | null = null;
   const onProgress = ({ phase }: Progress): void => {
     if (phase === 'convert') cancelling ??= client.cancel();
@@ -135,18 +143,50 @@ test('cancel rejects the job that runs with its code and leaves the file open', 
 
 test('opening another file ends what runs on the first', async () => {
   const { client } = started({ windows: { ...SCRIPT.windows, [Job.Convert]: windowsOf(0, 10_000, 1) } });
-  await client.open(FILES);
+  await openFiles(client);
   const converting = client.convert(OPTIONS, { kind: 'memory' }, { verify: false });
   const outcome = expect(converting).rejects.toMatchObject({ code: 'cancelled' });
   await new Promise((resolve) => setTimeout(resolve, 0));
-  await client.open(FILES);
+  await openFiles(client);
   await outcome;
 });
 
 test('disposing rejects what waits', async () => {
   const { client, workers } = started();
-  const opening = client.open(FILES);
+  const opening = client.list(FILES);
   client.dispose();
   await expect(opening).rejects.toMatchObject({ code: 'cancelled' });
   expect(workers[0]?.terminated).toBe(true);
+});
+
+test('a pipeline is weighed component by component, and one of them opened', async () => {
+  const { client, workers } = started();
+  const given = (path: string) => ({ path, file: new File([content], path) });
+  const paths = ['model_index.json', 'unet/model.safetensors', 'vae/model.safetensors'];
+  const layout = await client.list(paths.map(given));
+  expect(layout.preferred).toBe('model_index.json');
+  const reports = await client.weigh('model_index.json');
+  expect(reports.map(({ id, report }) => [id, report.verdict])).toEqual([
+    ['unet/model.safetensors', 'sound'],
+    ['vae/model.safetensors', 'sound'],
+  ]);
+  await expect(client.tensors(0, 1)).rejects.toMatchObject({ code: 'wrong_state' });
+  await client.open('vae/model.safetensors');
+  expect(await client.tensors(0, 1)).toHaveLength(1);
+  await expect(client.open('none')).rejects.toMatchObject({ code: 'not_found' });
+  expect(workers[0]?.module.liveSessions).toBe(0);
+});
+
+test('a set is opened with its index; what lies beside it is among the warnings', async () => {
+  const { client, workers } = started();
+  const index = JSON.stringify({ weight_map: { a: 'x.safetensors', b: 'y.safetensors' } });
+  const files = ['x.safetensors', 'y.safetensors', 'z.safetensors'].map((path) => ({
+    path,
+    file: new File([content], path),
+  }));
+  const layout = await client.list([...files, { path: 'm.safetensors.index.json', file: new File([index], 'm') }]);
+  expect(layout.preferred).toBe('m.safetensors.index.json');
+  const report = await client.open('m.safetensors.index.json');
+  expect(report.warnings.map(({ where }) => where)).toEqual(['z.safetensors']);
+  expect(workers[0]?.module.calls).toContain('addIndex m.safetensors.index.json whole');
 });

@@ -79,6 +79,17 @@ class FakeSession implements CoreSession {
     return this.#called(`addSource ${name} ${sizeBytes}`);
   }
 
+  readSparingly(): Status {
+    return this.#called('readSparingly');
+  }
+
+  addIndex(name: string, lengthBytes: number, whole: boolean): Status {
+    const text = new TextDecoder().decode(this.module.HEAPU8.subarray(IN_AT, IN_AT + lengthBytes));
+    const files = Object.values((JSON.parse(text) as { weight_map: Record<string, string> }).weight_map);
+    this.#called(`addIndex ${name} ${whole ? 'whole' : 'part'}`);
+    return this.#reply({ files });
+  }
+
   addSideFile(name: string, lengthBytes: number): Status {
     const text = new TextDecoder().decode(this.module.HEAPU8.subarray(IN_AT, IN_AT + lengthBytes));
     return this.#called(`addSideFile ${name} ${text}`);
@@ -157,7 +168,7 @@ class FakeSession implements CoreSession {
   }
 
   report(): Status {
-    return this.#reply(this.module.script.report ?? { verdict: 'sound' });
+    return this.#reply(this.module.script.report ?? { verdict: 'sound', warnings: [] });
   }
 
   tensors(first: number, count: number): Status {
@@ -180,9 +191,22 @@ class FakeSession implements CoreSession {
     return this.#reply({ output_bytes: outputBytes ?? header + read_bytes, read_bytes });
   }
 
+  setPreview(tensor: string, code: string): Status {
+    this.#called(`setPreview ${tensor} ${code}`);
+    return this.#reply({});
+  }
+
+  preview(): Status {
+    return this.#reply({ choices: [] });
+  }
+
   receipt(): Status {
     this.#called('receipt');
-    return this.#reply({ recipe: 'f32-mul-rne' });
+    return this.#reply({ recipe: 'f32-mul-rne', notes: [] });
+  }
+
+  outputIndex(): Status {
+    return this.#reply({ weight_map: {} });
   }
 
   replyPtr(): number {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { outputName } from '../../web/app/file_name';
+import { outputFolderName, outputName } from '../../web/app/file_name';
 import { freeName } from '../../web/app/working_copies';
 
 test.each([
@@ -27,3 +27,11 @@ test('a working copy never takes the name of another', () => {
   expect(freeName('m.safetensors', [])).toBe('m.safetensors');
   expect(freeName('m.safetensors', ['m.safetensors', 'm (2).safetensors'])).toBe('m (3).safetensors');
 });
+
+test.each([
+  ['', 'model-00001-of-000163.safetensors', 'model-bf16'],
+  ['models/DeepSeek-V3', 'model-00001-of-000163.safetensors', 'DeepSeek-V3-bf16'],
+  ['..', 'x.safetensors', 'model-bf16'],
+] as const)('a set in %j goes into a folder', (folder, file, name) =>
+  expect(outputFolderName(folder, file, 'bf16')).toBe(name),
+);

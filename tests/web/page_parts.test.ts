@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { arrange } from '../../web/app/dropped_files';
+import { givenFiles } from '../../web/app/dropped_files';
 import { prettyJson } from '../../web/app/json_text';
 import { sharesOf } from '../../web/app/kinds';
 import { PaceMeter } from '../../web/app/rate';
@@ -22,29 +22,17 @@ describe('metadata that is JSON', () => {
   });
 });
 
-describe('chosen files', () => {
-  const files = (...names: string[]): File[] => names.map((name) => new File([], name));
-  const arranged = (...names: string[]): [string[], string[]] => {
-    const { files: taken, ignored } = arrange(files(...names));
-    return [taken.map((file) => file.name), ignored];
-  };
-
-  test('checkpoints come first and in order, config.json after them, strays are named', () => {
-    expect(arranged('config.json', 'm-2.safetensors', 'README.md', 'm-1.safetensors')).toEqual([
-      ['m-1.safetensors', 'm-2.safetensors', 'config.json'],
-      ['README.md'],
-    ]);
+test('files of a picker are known by name, those of a chosen folder by their place in it', () => {
+  const loose = new File([], 'a.safetensors');
+  const inside = Object.defineProperty(new File([], 'b.safetensors'), 'webkitRelativePath', {
+    value: 'm/unet/b.safetensors',
   });
-
-  test('a lone file of another kind is opened, to be named for what it is', () => {
-    expect(arranged('model.ckpt')).toEqual([['model.ckpt'], []]);
-    expect(arranged('a.bin', 'b.bin')).toEqual([['a.bin'], ['b.bin']]);
-  });
+  expect(givenFiles([loose, inside]).map(({ path }) => path)).toEqual(['a.safetensors', 'm/unet/b.safetensors']);
 });
 
 describe('ways to write', () => {
   const kinds = (opfs: boolean, picker: boolean, bytes: number): string[] =>
-    sinkOffers({ opfs, picker }, bytes).map((offer) => offer.kind);
+    sinkOffers({ opfs, picker, directory: false }, bytes).map((offer) => offer.kind);
 
   test('private files first, the picker beside them, memory only where nothing else is and the file is small', () => {
     expect(kinds(true, true, 25e9)).toEqual(['opfs', 'picker']);
@@ -54,8 +42,17 @@ describe('ways to write', () => {
     expect(kinds(false, false, 256 * 2 ** 20 + 1)).toEqual([]);
   });
 
+  test('a set stays one where a folder can be written; a single file may go into one', () => {
+    const all = { opfs: true, picker: true, directory: true };
+    expect(sinkOffers(all, 1, true).map((offer) => offer.kind)).toEqual(['directory', 'opfs', 'picker']);
+    expect(sinkOffers(all, 1, false).map((offer) => offer.kind)).toEqual(['opfs', 'picker', 'directory']);
+    expect(sinkOffers({ ...all, directory: false }, 1, true).map((offer) => offer.kind)).toEqual(['opfs', 'picker']);
+  });
+
   test('a working copy and its download need the room twice', () => {
-    expect(sinkOffers({ opfs: true, picker: true }, 25e9).map((offer) => offer.disk_bytes)).toEqual([50e9, 25e9]);
+    expect(sinkOffers({ opfs: true, picker: true, directory: false }, 25e9).map((offer) => offer.disk_bytes)).toEqual([
+      50e9, 25e9,
+    ]);
   });
 });
 

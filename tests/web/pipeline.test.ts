@@ -106,7 +106,7 @@ describe('inspecting', () => {
 
   test('replies are values', async () => {
     const { checkpoint } = await opened(SCRIPT);
-    expect(checkpoint.report()).toEqual({ verdict: 'sound' });
+    expect(checkpoint.report()).toEqual({ verdict: 'sound', warnings: [] });
     expect(checkpoint.tensors(5, 7)).toEqual([{ name: 't5', count: 7 }]);
     expect(checkpoint.pairs(6, 8)).toEqual([{ weight: 'p6', count: 8 }]);
   });
@@ -136,7 +136,7 @@ describe('converting', () => {
     const { module, source, checkpoint, sink } = await opened(SCRIPT);
     module.calls.length = 0;
     const reply = await checkpoint.convert(OPTIONS, sink, true);
-    expect(reply).toEqual({ kind: 'converted', receipt: { recipe: 'f32-mul-rne' } });
+    expect(reply).toEqual({ kind: 'converted', receipt: { recipe: 'f32-mul-rne', notes: [] } });
     const steps = module.calls.filter((call) => !/^(read|feed|resume)/.test(call));
     expect(steps).toEqual([
       `setOptions ${JSON.stringify(OPTIONS)}`,

@@ -1,37 +1,44 @@
 // The page: an introduction until a file is open, then everything about it from top to bottom.
-import { type ReactNode, useCallback, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useCallback, useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
-import { arrange } from './dropped_files';
-import { type Checkpoint, type OpenCheckpoint, useCheckpoint } from './hooks/use_checkpoint';
+import type { Choice, Layout } from '../engine/layouts';
+import type { GivenFile } from '../engine/protocol';
+import { givenFiles } from './dropped_files';
+import { type CheckpointControls, type OpenCheckpoint, useCheckpoint } from './hooks/use_checkpoint';
 import { usePageDrop } from './hooks/use_page_drop';
 import { useWorkingCopies, type WorkingCopiesControls } from './hooks/use_working_copies';
+import { Chooser } from './views/chooser';
 import { ConvertPanel } from './views/convert_panel';
 import { DetailsPanel } from './views/details_panel';
 import { FourNumbers, Identity } from './views/identity';
 import { Intro } from './views/intro';
 import { MemoryPanel } from './views/memory_panel';
 import { PairsPanel } from './views/pairs_panel';
+import { PipelineView } from './views/pipeline_view';
 import { Precision } from './views/precision';
 import { Failure, Verdict } from './views/verdict';
 import { WorkingCopiesView } from './views/working_copies_view';
 
 export function App(): ReactNode {
-  const { checkpoint, open, fail, close } = useCheckpoint();
+  const controls = useCheckpoint();
+  const { checkpoint, open, fail, close } = controls;
   const copies = useWorkingCopies();
   const [busy, setBusy] = useState(false);
   const [notice, setNotice] = useState('');
   const input = useRef<HTMLInputElement>(null);
+  const folderInput = useRef<HTMLInputElement>(null);
 
   const take = useCallback(
-    (files: File[]) => {
+    (files: GivenFile[]) => {
       setNotice(busy ? 'A conversion is running. Cancel it, or wait, before you open another file.' : '');
-      if (!busy && files.length > 0) open(arrange(files));
+      if (!busy && files.length > 0) open(files);
     },
     [busy, open],
   );
   const refuse = useCallback((thrown: unknown) => fail([], thrown), [fail]);
   const over = usePageDrop(take, refuse);
   const choose = (): void => input.current?.click();
+  const chooseFolder = (): void => folderInput.current?.click();
 
   return (
     <div className={over ? 'page page-over' : 'page'}>
@@ -44,27 +51,17 @@ export function App(): ReactNode {
             Open another file
           </Button>
         )}
-        <input
-          ref={input}
-          type="file"
-          multiple
-          className="unseen"
-          tabIndex={-1}
-          aria-label="Checkpoint files"
-          data-testid="file-input"
-          onChange={({ target }) => {
-            take([...(target.files ?? [])]);
-            // so that the same file can be chosen again
-            target.value = '';
-          }}
-        />
+        <FileInput input={input} onFiles={take} label="Checkpoint files" testId="file-input" />
+        <FileInput input={folderInput} onFiles={take} label="Checkpoint folder" testId="folder-input" folder />
       </header>
       <main>
         <p role="alert" className="notice">
           {notice}
         </p>
-        {checkpoint.phase === 'empty' && <Intro onChoose={choose} onFiles={take} onFault={fail} />}
-        <Opened checkpoint={checkpoint} copies={copies} onBusy={setBusy} />
+        {checkpoint.phase === 'empty' && (
+          <Intro onChoose={choose} onChooseFolder={chooseFolder} onFiles={take} onFault={fail} />
+        )}
+        <Opened controls={controls} copies={copies} onBusy={setBusy} />
         <WorkingCopiesView copies={copies.copies} onSave={copies.save} onRemove={copies.remove} />
       </main>
       <footer className="footer">
@@ -75,42 +72,100 @@ export function App(): ReactNode {
   );
 }
 
+interface FileInputProps {
+  input: RefObject<HTMLInputElement | null>;
+  onFiles: (files: GivenFile[]) => void;
+  label: string;
+  testId: string;
+  folder?: boolean;
+}
+
+function FileInput({ input, onFiles, label, testId, folder = false }: FileInputProps): ReactNode {
+  return (
+    <input
+      ref={input}
+      type="file"
+      multiple
+      {...(folder ? { webkitdirectory: '' } : {})}
+      className="unseen"
+      tabIndex={-1}
+      aria-label={label}
+      data-testid={testId}
+      onChange={({ target }) => {
+        onFiles(givenFiles([...(target.files ?? [])]));
+        // so that the same file can be chosen again
+        target.value = '';
+      }}
+    />
+  );
+}
+
 interface OpenedProps {
-  checkpoint: Checkpoint;
+  controls: CheckpointControls;
   copies: WorkingCopiesControls;
   onBusy: (busy: boolean) => void;
 }
 
-function Opened({ checkpoint, copies, onBusy }: OpenedProps): ReactNode {
+function Opened({ controls, copies, onBusy }: OpenedProps): ReactNode {
+  const { checkpoint, pick, choose } = controls;
   switch (checkpoint.phase) {
     case 'empty':
       return null;
     case 'opening':
       return (
         <p role="status" className="opening">
-          Reading {checkpoint.names.join(', ')}…
+          Reading {shortList(checkpoint.names)}…
         </p>
       );
     case 'failed':
       return <Failure names={checkpoint.names} error={checkpoint.error} />;
+    case 'choosing':
+      return <Chooser layout={checkpoint.layout} onPick={(choice) => pick(checkpoint.layout, choice)} />;
+    case 'pipeline':
+      return (
+        <PipelineView
+          pipeline={checkpoint}
+          onPick={(choice: Choice) => pick(checkpoint.layout, choice)}
+          onBack={() => choose(checkpoint.layout)}
+        />
+      );
     case 'open':
-      return <Everything key={checkpoint.id} checkpoint={checkpoint} onBusy={onBusy} onCopies={copies.refresh} />;
+      return (
+        <Everything
+          key={checkpoint.id}
+          checkpoint={checkpoint}
+          onBusy={onBusy}
+          onCopies={copies.refresh}
+          onBack={choose}
+        />
+      );
   }
+}
+
+const NAMES_MAX = 3;
+
+function shortList(names: readonly string[]): string {
+  const more = names.length - NAMES_MAX;
+  return names.slice(0, NAMES_MAX).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 interface EverythingProps {
   checkpoint: OpenCheckpoint;
   onBusy: (busy: boolean) => void;
   onCopies: () => void;
+  /** to the other checkpoints that were given with this one */
+  onBack: (layout: Layout) => void;
 }
 
-function Everything({ checkpoint, onBusy, onCopies }: EverythingProps): ReactNode {
-  const { report, ignored } = checkpoint;
+function Everything({ checkpoint, onBusy, onCopies, onBack }: EverythingProps): ReactNode {
+  const { report, layout } = checkpoint;
+  // A set that is not whole may be converted as far as it goes; the form asks.
+  const convertible = report.verdict !== 'refused' || report.error?.code === 'shard_missing';
   const readable = report.tensor_count > 0;
   return (
     <>
       <Verdict report={report} />
-      <Identity report={report} ignored={ignored} />
+      <Identity report={report} layout={layout} onBack={() => onBack(layout)} />
       {readable && (
         <>
           <FourNumbers report={report} />
@@ -119,7 +174,7 @@ function Everything({ checkpoint, onBusy, onCopies }: EverythingProps): ReactNod
           <MemoryPanel ram={report.ram} />
         </>
       )}
-      {report.verdict !== 'refused' && <ConvertPanel checkpoint={checkpoint} onBusy={onBusy} onCopies={onCopies} />}
+      {convertible && <ConvertPanel checkpoint={checkpoint} onBusy={onBusy} onCopies={onCopies} />}
       {readable && <DetailsPanel checkpoint={checkpoint} />}
     </>
   );

@@ -1,42 +1,30 @@
-// What a person dropped or chose, as files for the engine: a folder counts for the checkpoints in it.
-import { isSideFile } from '../engine/side_files';
+// What a person dropped or chose, with where each file stood. Which of them belong together is the engine's to say.
+import type { GivenFile } from '../engine/protocol';
 
-const FOLDER_DEPTH_MAX = 3;
-const FOLDER_FILES_MAX = 2000;
+const FOLDER_DEPTH_MAX = 5;
+const FOLDER_FILES_MAX = 20_000;
 
-export interface Chosen {
-  /** checkpoints first, then what rides along */
-  files: File[];
-  /** names of files that are neither */
-  ignored: string[];
-}
-
-/** Sorts files into what the engine takes. A lone file is never ignored: it is named for what it is. */
-export function arrange(given: readonly File[]): Chosen {
-  const checkpoints = given.filter((file) => isCheckpoint(file.name)).sort((a, b) => a.name.localeCompare(b.name));
-  const side = given.filter((file) => isSideFile(file.name));
-  const rest = given.filter((file) => !isCheckpoint(file.name) && !isSideFile(file.name));
-  if (checkpoints.length > 0) return { files: [...checkpoints, ...side], ignored: rest.map((file) => file.name) };
-  return { files: [...rest.slice(0, 1), ...side], ignored: rest.slice(1).map((file) => file.name) };
-}
-
-function isCheckpoint(name: string): boolean {
-  return /\.safetensors$/i.test(name);
+/** Files of a picker; those of a chosen folder know their place in it. */
+export function givenFiles(files: readonly File[]): GivenFile[] {
+  return files.map((file) => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
 /** Must be called in the drop event itself: afterwards the entries are gone. */
-export async function filesOfDrop(transfer: DataTransfer): Promise<File[]> {
+export async function filesOfDrop(transfer: DataTransfer): Promise<GivenFile[]> {
   const entries = [...transfer.items].map((item) => (item.kind === 'file' ? item.webkitGetAsEntry() : null));
-  if (!entries.some((entry) => entry?.isDirectory)) return [...transfer.files];
-  const found: File[] = [];
+  if (!entries.some((entry) => entry?.isDirectory)) return givenFiles([...transfer.files]);
+  const found: GivenFile[] = [];
   for (const entry of entries) if (entry) await collect(entry, FOLDER_DEPTH_MAX, found);
   return found;
 }
 
-async function collect(entry: FileSystemEntry, depth: number, into: File[]): Promise<void> {
+/** Folders that begin with a dot (.git, .cache) hold no model of their own. */
+async function collect(entry: FileSystemEntry, depth: number, into: GivenFile[]): Promise<void> {
   if (into.length >= FOLDER_FILES_MAX) return;
-  if (isFileEntry(entry)) into.push(await new Promise<File>((resolve, reject) => entry.file(resolve, reject)));
-  else if (isFolderEntry(entry) && depth > 0) {
+  if (isFileEntry(entry)) {
+    const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+    into.push({ path: entry.fullPath.replace(/^\//, ''), file });
+  } else if (isFolderEntry(entry) && depth > 0 && !entry.name.startsWith('.')) {
     for (const child of await childrenOf(entry)) await collect(child, depth - 1, into);
   }
 }

@@ -5,12 +5,18 @@ const STEM_CHARACTERS_MAX = 120;
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
 // what paths and shells read meaning into, and what nobody can see
 const UNSAFE = /[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
-const SHARD = /-\d{5}-of-\d{5}$/;
+const SHARD = /-\d{5,6}-of-\d{5,6}$/;
 
 /** `model.safetensors` to bf16 becomes `model-bf16.safetensors`. */
 export function outputName(inputName: string, to: 'bf16' | 'f16'): string {
   const stem = inputName.replace(/\.safetensors$/i, '').replace(SHARD, '');
   return `${safeStem(stem)}${to === 'bf16' ? '-bf16' : '-fp16'}.safetensors`;
+}
+
+/** The folder for a converted set: `DeepSeek-V3` or, without a folder, `model` becomes `DeepSeek-V3-bf16`. */
+export function outputFolderName(folder: string, inputName: string, to: 'bf16' | 'f16'): string {
+  const last = folder.slice(folder.lastIndexOf('/') + 1);
+  return outputName(last === '' ? inputName : last, to).replace(/\.safetensors$/, '');
 }
 
 function safeStem(stem: string): string {

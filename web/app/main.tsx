@@ -5,6 +5,7 @@ import './styles/page.css';
 import './styles/controls.css';
 import './styles/grid.css';
 import './styles/panels.css';
+import './styles/sets.css';
 
 const root = document.getElementById('root');
 if (root) createRoot(root).render(<App />);

@@ -3,14 +3,18 @@
 import { MEMORY_SINK_BYTES_MAX } from '../engine/sink';
 import { formatDecimal } from '../engine/units';
 
-export type SinkKind = 'opfs' | 'picker' | 'memory';
+export type SinkKind = 'directory' | 'opfs' | 'picker' | 'memory';
 
 export interface Capabilities {
   /** origin-private files: every current browser, but not all private windows */
   opfs: boolean;
   /** the save picker: Chromium */
   picker: boolean;
+  /** the folder picker: Chromium */
+  directory: boolean;
 }
+
+export const NOTHING: Capabilities = { opfs: false, picker: false, directory: false };
 
 export interface SinkOffer {
   kind: SinkKind;
@@ -21,7 +25,11 @@ export interface SinkOffer {
 }
 
 export async function capabilities(): Promise<Capabilities> {
-  return { opfs: await hasPrivateFiles(), picker: typeof window.showSaveFilePicker === 'function' };
+  return {
+    opfs: await hasPrivateFiles(),
+    picker: typeof window.showSaveFilePicker === 'function',
+    directory: typeof window.showDirectoryPicker === 'function',
+  };
 }
 
 async function hasPrivateFiles(): Promise<boolean> {
@@ -33,9 +41,16 @@ async function hasPrivateFiles(): Promise<boolean> {
   }
 }
 
-/** The best first; empty when there is no way at all. */
-export function sinkOffers({ opfs, picker }: Capabilities, outputBytes: number): SinkOffer[] {
-  const offers: SinkOffer[] = [];
+/** The best first; empty when there is no way at all. A set stays one where a folder can be written. */
+export function sinkOffers(able: Capabilities, outputBytes: number, isSet = false): SinkOffer[] {
+  const { opfs, picker, directory } = able;
+  const folder: SinkOffer = {
+    kind: 'directory',
+    title: isSet ? 'A folder, in several files' : 'A folder, with its config',
+    says: 'A new folder where you choose, with index, config and tokenizer files beside the tensors. At the end of each file the browser checks it, which takes time for a big one.',
+    disk_bytes: outputBytes,
+  };
+  const offers: SinkOffer[] = directory && isSet ? [folder] : [];
   if (opfs) {
     offers.push({
       kind: 'opfs',
@@ -52,6 +67,7 @@ export function sinkOffers({ opfs, picker }: Capabilities, outputBytes: number):
       disk_bytes: outputBytes,
     });
   }
+  if (directory && !isSet) offers.push(folder);
   if (!opfs && outputBytes <= MEMORY_SINK_BYTES_MAX) {
     offers.push({
       kind: 'memory',

@@ -1,6 +1,13 @@
 // Every code of web/engine/errors.ts as a sentence for a person: what it is, then what to do about it.
 // The particulars (names, numbers) stand in the core's own message beside it.
 import type { ErrorCode } from '../engine/errors';
+import type { Recipe } from '../engine/report';
+
+export const RECIPE_SAYS: Record<Recipe, string> = {
+  'f32-mul-rne': 'Multiplied in float32, rounded once (to nearest, ties to even). The most precise.',
+  'target-mul-rne':
+    'The scale is rounded to the target first, as loaders do that multiply in bf16 or fp16 themselves. Matches them bit by bit.',
+};
 
 export const WORDS: Record<ErrorCode, string> = {
   empty_file: 'This file is empty. The download probably never started; fetch it again.',
@@ -48,8 +55,11 @@ export const WORDS: Record<ErrorCode, string> = {
 
   config_not_json: 'The config file beside the model cannot be read. Get it again, or open the model without it.',
   index_not_json: 'The index of the shards cannot be read. Get it again from where the model came from.',
+  index_too_large: 'The index of the shards is larger than any real one. Get a clean copy.',
   index_bad_path: 'The index of the shards points outside its own folder. Do not trust it; get a clean copy.',
   shard_missing: 'A part of the model is missing. Choose all of its files together.',
+  tensor_wrong_shard:
+    'The index says that tensors are in other files than they are. It belongs to another version of the model; get both from one place.',
   tensor_missing: 'The index promises a tensor that is not in the files. One of the files may be from another version.',
 
   scheme_unsupported: 'The weights are packed in a way that Weighbridge recognises but cannot convert yet.',
@@ -86,6 +96,7 @@ export const WORDS: Record<ErrorCode, string> = {
 
   f16_overflow:
     'Some values are too large for fp16 and would become infinite. Choose bf16, or decide what to do with them.',
+  recipe_unsupported: 'One of the weights cannot be computed in that way. Choose the usual arithmetic.',
   target_required: 'Choose bf16 or fp16 first.',
   invalid_option: 'One of the options has a value that is not offered.',
   unknown_assumption: 'An answer was given to a question that this file does not raise. Open the file again.',
@@ -99,10 +110,31 @@ export const WORDS: Record<ErrorCode, string> = {
   no_space: 'There is not enough room on the disk. Free some space or save to another disk.',
   output_exists: 'The new file would overwrite a file that is being read. Choose another name.',
   not_found: 'The file is no longer there. Choose it again.',
+  choice_needed: 'There are several checkpoints here. Choose one of them.',
   no_sink: 'This browser offers no way to write a file of this size. Try a current Chrome, Edge or Firefox.',
   cancelled: 'Stopped. Nothing was kept of the unfinished file.',
   wrong_state: 'Weighbridge got two requests that do not go together. Open the file again.',
   core_crash: 'Weighbridge itself failed; this is a fault of ours. Open the file again, and please report it.',
+
+  bad_address:
+    'This address names nothing that can be read. Give owner/repo, a Hugging Face page, or the https address of a .safetensors file.',
+  offline: 'The server could not be reached. Check the connection and the address, then try again.',
+  cors_blocked:
+    'This site does not allow other web pages to read its files. Download the file, then choose it here; or use the command line.',
+  range_unsupported:
+    'This server does not give out parts of a file, so nothing was fetched. Download the file, then choose it here.',
+  login_required:
+    'The server wants to know who you are. Accept the licence on the model’s page if it has one, then give a read token.',
+  access_denied:
+    'The server refuses access. Most likely the licence on the model’s page is not accepted yet, or not granted.',
+  rate_limited:
+    'The server allows no more requests for now. Wait a few minutes and try again; a token raises the limit.',
+  server_failed: 'The server has trouble of its own. Try again later.',
+  bad_answer: 'The server gave an answer that makes no sense. The address may be wrong, or a proxy may be in between.',
+  timed_out: 'The server stopped sending. Check the connection and try again.',
+  connection_lost: 'The connection broke again and again. Check it and try again.',
+  hash_mismatch:
+    'What was read is not the file that its publisher stated. Nothing was kept; try again, and if it happens again do not use this file.',
 
   leading_whitespace: 'The header begins with white space. Most programs read it all the same.',
   unusual_padding: 'The header is filled up with something other than spaces. It does no harm.',
@@ -110,6 +142,12 @@ export const WORDS: Record<ErrorCode, string> = {
   metadata_null: 'The metadata is present but empty. It counts as absent.',
   escaped_spelling: 'The header spells plain words in an unusual way. Some strict readers may stumble over it.',
   nul_in_name: 'A tensor name holds an invisible NUL character. Some programs will cut the name there.',
+  tensor_unlisted: 'A file holds tensors that the index does not list. Programs that go by the index leave them out.',
+  shard_extra: 'A file was opened with the set that its index does not name.',
+  part_of_set: 'Only a part of a set is open.',
+  beside_set: 'A file beside the set is not part of it and was not read. Open it alone to see what it holds.',
+  total_size_wrong:
+    'The size that the index states is not the size of the model. That harms nothing, but the index may be an old one.',
   bool_not_canonical: 'A true/false tensor holds bytes other than 0 and 1. Programs may read them differently.',
   large_header: 'The header is unusually large. Some viewers refuse to open such a file.',
   unscaled_fp8: 'The fp8 weights have no scales anywhere in the file. Their values are taken as they are.',

@@ -1,13 +1,27 @@
 // The command line as one value, or a UsageError. Nothing is opened or looked up here.
 import { parseArgs } from 'node:util';
-import type { ConvertOptions } from '../engine/report';
+import { type ConvertOptions, RECIPES } from '../engine/report';
+import type { PreviewOptions } from './preview';
 
 /** Exit code 2: the command line itself is wrong. */
 export class UsageError extends Error {}
 
-export interface ConvertCommand {
+/** What is to be opened: a file, a folder, several files of one set. */
+export interface InputWords {
+  paths: string[];
+  /** which of several checkpoints in a folder */
+  file: string | undefined;
+  remote?: RemoteWords | undefined;
+}
+
+/** How to reach a server; HF_ENDPOINT and HF_TOKEN stand in for what is not given. */
+export interface RemoteWords {
+  endpoint: string | undefined;
+  tokenFile: string | undefined;
+}
+
+export interface ConvertCommand extends InputWords {
   kind: 'convert';
-  path: string;
   json: boolean;
   output: string;
   options: ConvertOptions;
@@ -15,11 +29,11 @@ export interface ConvertCommand {
   progress: boolean;
 }
 
-export interface VerifyCommand {
+export interface VerifyCommand extends InputWords {
   kind: 'verify';
-  path: string;
+  /** what is compared; `paths` is what was converted */
+  output: string;
   json: boolean;
-  source: string;
   options: ConvertOptions;
   progress: boolean;
 }
@@ -27,31 +41,51 @@ export interface VerifyCommand {
 export type Command =
   | { kind: 'help' }
   | { kind: 'version' }
-  | { kind: 'inspect'; path: string; json: boolean; allTensors: boolean; allPairs: boolean }
-  | { kind: 'ram'; path: string; json: boolean }
+  | ({ kind: 'inspect'; json: boolean; allTensors: boolean; allPairs: boolean } & InputWords)
+  | ({ kind: 'ram'; json: boolean } & InputWords)
+  | ({ kind: 'preview' } & PreviewOptions)
   | ConvertCommand
   | VerifyCommand;
 
 export const USAGE = `usage:
-  weighbridge inspect [--json] [--tensors] [--pairs] PATH
+  weighbridge inspect [--json] [--tensors] [--pairs] [--file NAME] PATH...
       what is in the checkpoint: dtypes, pairs of weight and scale, problems
-  weighbridge ram [--json] PATH
+  weighbridge ram [--json] [--file NAME] PATH...
       how much memory each way of loading it takes
-  weighbridge convert --to bf16|f16 -o OUT [--others keep|cast] [--assume SUBJECT=CHOICE]...
-                      [--no-verify] [--progress] [--json] PATH
-      writes the dequantized checkpoint
-  weighbridge verify --from PATH --to bf16|f16 [--others keep|cast] [--assume SUBJECT=CHOICE]...
-                     [--progress] [--json] OUT
+  weighbridge preview [--json] [--tensor NAME] [--assume SUBJECT=CHOICE]... [--file NAME] PATH...
+      what the weights would be under each answer to the open questions
+  weighbridge convert --to bf16|f16 -o OUT [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
+                      [--shard-size SIZE] [--no-verify] [--progress] [--json] [--file NAME] PATH...
+      writes the dequantized checkpoint: one file when OUT ends in .safetensors, else a folder
+  weighbridge verify --from PATH --to bf16|f16 [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
+                     [--shard-size SIZE] [--progress] [--json] [--file NAME] OUT
       computes the conversion of PATH again and compares it with OUT
 
-PATH is a .safetensors file, or a folder that holds exactly one.
+PATH is a .safetensors file, the index of a sharded set, a folder, or several files of one set; or
+hf://owner/repo[@revision][/path], a huggingface.co address, or the https address of a .safetensors file or an index,
+of which only the needed parts are read. --file NAME chooses among the checkpoints of a folder or a repo.
+--endpoint URL (or HF_ENDPOINT) names a mirror of the Hub; --token-file PATH (or HF_TOKEN) holds a read token.
+--shard-size 5GB cuts the output into files of that size at most.
+--recipe f32-mul-rne (the default) multiplies in float32 and rounds once; target-mul-rne rounds the scale to the
+target first, as loaders that multiply in the compute dtype do.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 a decision is needed.
 `;
 
 const FLAG = { type: 'boolean', default: false } as const;
 const WORD = { type: 'string' } as const;
 const WORDS = { type: 'string', multiple: true, default: [] as string[] } as const;
-const CONVERSION = { json: FLAG, progress: FLAG, to: WORD, others: WORD, assume: WORDS } as const;
+const REMOTE = { endpoint: WORD, 'token-file': WORD } as const;
+const CONVERSION = {
+  json: FLAG,
+  progress: FLAG,
+  file: WORD,
+  to: WORD,
+  others: WORD,
+  recipe: WORD,
+  assume: WORDS,
+  'shard-size': WORD,
+  ...REMOTE,
+} as const;
 
 export function parseCommand(argv: readonly string[]): Command {
   const [name, ...args] = argv;
@@ -63,6 +97,8 @@ export function parseCommand(argv: readonly string[]): Command {
       return parseInspect(args);
     case 'ram':
       return parseRam(args);
+    case 'preview':
+      return parsePreview(args);
     case 'convert':
       return parseConvert(args);
     case 'verify':
@@ -73,28 +109,38 @@ export function parseCommand(argv: readonly string[]): Command {
 }
 
 function parseInspect(args: string[]): Command {
-  const options = { json: FLAG, tensors: FLAG, pairs: FLAG };
+  const options = { json: FLAG, tensors: FLAG, pairs: FLAG, file: WORD, ...REMOTE };
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
   const { json, tensors, pairs } = values;
-  return { kind: 'inspect', path: onePath(positionals), json, allTensors: tensors, allPairs: pairs };
+  const input = inputWords(positionals, values);
+  return { kind: 'inspect', ...input, json, allTensors: tensors, allPairs: pairs };
 }
 
 function parseRam(args: string[]): Command {
-  const { values, positionals } = asUsage(() => parseArgs({ args, options: { json: FLAG }, allowPositionals: true }));
-  return { kind: 'ram', path: onePath(positionals), json: values.json };
+  const options = { json: FLAG, file: WORD, ...REMOTE };
+  const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
+  return { kind: 'ram', ...inputWords(positionals, values), json: values.json };
+}
+
+function parsePreview(args: string[]): Command {
+  const options = { json: FLAG, file: WORD, tensor: WORD, assume: WORDS, ...REMOTE };
+  const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
+  const { json, tensor = null, assume } = values;
+  const input = inputWords(positionals, values);
+  return { kind: 'preview', ...input, json, tensor, options: conversionOptions({ to: 'bf16', assume }) };
 }
 
 function parseConvert(args: string[]): Command {
   const options = { ...CONVERSION, output: { type: 'string', short: 'o' }, 'no-verify': FLAG } as const;
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
-  const path = onePath(positionals);
-  if (!values.output) throw new UsageError('convert needs -o OUT, the file to write');
+  const input = inputWords(positionals, values);
+  if (!values.output) throw new UsageError('convert needs -o OUT, the file or folder to write');
   return {
     kind: 'convert',
-    path,
+    ...input,
     json: values.json,
     output: values.output,
-    options: conversionOptions(values.to, values.others, values.assume),
+    options: conversionOptions(values),
     verify: !values['no-verify'],
     progress: values.progress,
   };
@@ -103,24 +149,47 @@ function parseConvert(args: string[]): Command {
 function parseVerify(args: string[]): Command {
   const options = { ...CONVERSION, from: WORD } as const;
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
-  const path = onePath(positionals);
+  const [output, second] = positionals;
+  if (!output) throw new UsageError('a PATH is missing');
+  if (second !== undefined) throw new UsageError(`one PATH at a time, not also ${second}`);
   if (!values.from) throw new UsageError('verify needs --from PATH, the checkpoint that was converted');
   return {
     kind: 'verify',
-    path,
+    ...inputWords([values.from], values),
     json: values.json,
-    source: values.from,
-    options: conversionOptions(values.to, values.others, values.assume),
+    output,
+    options: conversionOptions(values),
     progress: values.progress,
   };
 }
 
-function conversionOptions(to: string | undefined, others: string | undefined, assume: string[]): ConvertOptions {
+interface ConversionWords {
+  to?: string | undefined;
+  others?: string | undefined;
+  recipe?: string | undefined;
+  assume: string[];
+  'shard-size'?: string | undefined;
+}
+
+function conversionOptions({ to, others, recipe: name, assume, 'shard-size': size }: ConversionWords): ConvertOptions {
   if (to !== 'bf16' && to !== 'f16') throw new UsageError('the target dtype is required: --to bf16 or --to f16');
   if (others !== undefined && others !== 'keep' && others !== 'cast') {
     throw new UsageError('--others is keep (the default) or cast');
   }
-  return { to, others: others ?? 'keep', assume: parseAssumptions(assume) };
+  const recipe = RECIPES.find((each) => each === name);
+  if (name !== undefined && recipe === undefined) throw new UsageError(`--recipe is ${RECIPES.join(' or ')}`);
+  const options: ConvertOptions = { to, others: others ?? 'keep', recipe, assume: parseAssumptions(assume) };
+  return size === undefined ? options : { ...options, shards: shardBytes(size) };
+}
+
+const UNITS: Record<string, number> = { '': 1, kB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+
+function shardBytes(words: string): number {
+  const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(words) ?? [];
+  const factor = Object.entries(UNITS).find(([name]) => name.toLowerCase() === unit.toLowerCase())?.[1];
+  const bytes = Math.floor(Number(amount) * (factor ?? 0));
+  if (amount !== '' && factor !== undefined && bytes > 0 && Number.isSafeInteger(bytes)) return bytes;
+  throw new UsageError(`--shard-size wants a size such as 5GB, not ${words}`);
 }
 
 /** A tensor name may hold "=", a choice never does. */
@@ -133,11 +202,16 @@ function parseAssumptions(words: string[]): Record<string, string> {
   return Object.fromEntries(assumed);
 }
 
-function onePath(positionals: string[]): string {
-  const [path, second] = positionals;
-  if (!path) throw new UsageError('a PATH is missing');
-  if (second !== undefined) throw new UsageError(`one PATH at a time, not also ${second}`);
-  return path;
+interface GivenWords {
+  file?: string | undefined;
+  endpoint?: string | undefined;
+  'token-file'?: string | undefined;
+}
+
+function inputWords(positionals: string[], { file, endpoint, 'token-file': tokenFile }: GivenWords): InputWords {
+  if (!positionals[0]) throw new UsageError('a PATH is missing');
+  const remote = endpoint === undefined && tokenFile === undefined ? undefined : { endpoint, tokenFile };
+  return { paths: positionals, file, remote };
 }
 
 /** parseArgs throws a TypeError that begins with a sentence for the user. */

@@ -1,97 +1,87 @@
-// `weighbridge convert` and `weighbridge verify`: the same conversion, into a file or against one.
-import { basename } from 'node:path';
-import { CoreError, type ErrorCode } from '../engine/errors';
+// `weighbridge convert` and `weighbridge verify`: the same conversion, into files or against them.
+import { CoreError } from '../engine/errors';
 import type { Core } from '../engine/heap';
-import { Checkpoint, type ConvertReply, type JobHooks } from '../engine/pipeline';
-import type { ConvertOptions, Decision, Receipt, Report } from '../engine/report';
-import type { ByteSink } from '../engine/sink';
+import type { Decision, Receipt } from '../engine/report';
 import { formatBytes, formatCount, formatExactSize } from '../engine/units';
 import type { ConvertCommand, VerifyCommand } from './args';
-import { CompareSink } from './compare_sink';
-import { FileSink } from './file_sink';
-import { FileSource } from './file_source';
-import { type OpenedInput, openInput } from './input';
+import { type Outcome, runConversion } from './conversion';
+import { convertComponents, receiptsOf } from './convert_pipeline';
+import { type FoundInput, findInput, type OpenedInput } from './input';
 import { decisionList, issueLine, issueList } from './issues_text';
 import { type Print, printError } from './print';
-import { ProgressLine } from './progress_line';
-import { facts, plain } from './text';
+import { comparisonWith, type Target, targetOf } from './target';
+import { facts, plain, trafficFacts } from './text';
 
 const DONE = 0;
 const REFUSED = 1;
 const DECISION_NEEDED = 3;
 
-/** What came of it, with the report for the warnings that belong to it. */
-interface Outcome {
-  reply: ConvertReply | { kind: 'refused'; error: CoreError };
-  report: Report;
-}
-
 export async function convert(core: Core, command: ConvertCommand, print: Print): Promise<number> {
-  const input = await openInput(command.path);
-  const makeSink = (): Promise<ByteSink> => FileSink.at(command.output, input.paths);
-  const outcome = await runConversion(core, input, makeSink, command, command.verify);
+  const found = await findInput(core, command.paths, command.file, command.remote);
+  if (found.choice.kind === 'pipeline') return convertPipeline(core, found, command, print);
+  const input = await onlyPart(found, command.paths).open();
+  const isSet = found.choice.kind === 'set';
+  const target = await closingOnFailure(input, () => targetOf(command.output, command.options, isSet, input.paths));
+  const outcome = await run(core, input, target, command, command.verify);
   return printOutcome(outcome, command.json, print, (receipt) => receiptText(command.output, receipt));
 }
 
 export async function verify(core: Core, command: VerifyCommand, print: Print): Promise<number> {
-  const output = await FileSource.open(basename(command.path), command.path);
+  const target = await comparisonWith(command.output, command.options);
   try {
-    const input = await openInput(command.source);
-    const { reply, report } = await runConversion(core, input, async () => new CompareSink(output), command, false);
+    const input = await onlyPart(
+      await findInput(core, command.paths, command.file, command.remote),
+      command.paths,
+    ).open();
+    const { reply, report } = await run(core, input, target, command, false);
     if (reply.kind === 'converted') reply.receipt.verified = true;
-    const text = `${plain(command.path)} is exactly what converting ${plain(command.source)} gives: `;
+    const text = `${plain(command.output)} is exactly what converting ${command.paths.map(plain).join(', ')} gives: `;
     return await printOutcome({ reply, report }, command.json, print, ({ output_bytes }) => {
       return `${text}${formatBytes(output_bytes)}\n`;
     });
   } finally {
-    await output.close();
+    await target.close();
   }
 }
 
-async function runConversion(
+function run(
   core: Core,
   input: OpenedInput,
-  makeSink: () => Promise<ByteSink>,
-  { options, progress }: { options: ConvertOptions; progress: boolean },
+  { sink, options }: Target,
+  { progress }: { progress: boolean },
   verifyOutput: boolean,
 ): Promise<Outcome> {
-  const line = ProgressLine.wanted(progress);
-  const stop = new AbortController();
-  const onInterrupt = (): void => stop.abort();
-  process.once('SIGINT', onInterrupt);
-  process.once('SIGTERM', onInterrupt);
-  const hooks: JobHooks = { signal: stop.signal, onProgress: line ? (now) => line.show(now) : undefined };
-  let checkpoint: Checkpoint | null = null;
+  return runConversion(core, input, async () => sink, { options, progress }, verifyOutput);
+}
+
+/** The first component that does not convert is the outcome of all. */
+async function convertPipeline(core: Core, found: FoundInput, command: ConvertCommand, print: Print): Promise<number> {
+  const outcomes = await convertComponents(core, found, command);
+  const failed = outcomes.find(({ outcome }) => outcome.reply.kind !== 'converted');
+  if (failed) {
+    if (!command.json) printError(`${failed.id}:`);
+    return printOutcome(failed.outcome, command.json, print, () => '');
+  }
+  const receipts = receiptsOf(outcomes);
+  if (command.json) await print(jsonLine({ components: receipts }));
+  else for (const { id, receipt } of receipts) await print(receiptText(`${command.output}: ${id}`, receipt));
+  return DONE;
+}
+
+async function closingOnFailure<T>(input: OpenedInput, work: () => Promise<T>): Promise<T> {
   try {
-    checkpoint = await Checkpoint.open(core, input, hooks);
-    const reply = await checkpoint.convert(options, await makeSink(), verifyOutput, hooks);
-    return { reply, report: checkpoint.report() };
+    return await work();
   } catch (thrown) {
-    if (checkpoint === null || !isRefusal(thrown)) throw thrown;
-    return { reply: { kind: 'refused', error: thrown }, report: checkpoint.report() };
-  } finally {
-    line?.clear();
-    process.off('SIGINT', onInterrupt);
-    process.off('SIGTERM', onInterrupt);
-    await checkpoint?.close();
+    for (const source of input.sources) await source.close();
+    throw thrown;
   }
 }
 
-/** Failures that say nothing about the checkpoint itself: what was found in it would only distract. */
-const ENVIRONMENT_CODES: readonly ErrorCode[] = [
-  'no_space',
-  'write_failed',
-  'read_failed',
-  'output_exists',
-  'not_found',
-  'cancelled',
-  'source_changed',
-  'core_crash',
-  'wrong_state',
-];
-
-function isRefusal(thrown: unknown): thrown is CoreError {
-  return thrown instanceof CoreError && !ENVIRONMENT_CODES.includes(thrown.code);
+function onlyPart({ parts }: FoundInput, paths: readonly string[]): FoundInput['parts'][number] {
+  const [only, second] = parts;
+  if (only && !second) return only;
+  const ids = parts.map(({ choice }) => choice.id).join(', ');
+  throw new CoreError('choice_needed', paths[0] ?? '', `this is a pipeline; name one of its components: ${ids}`);
 }
 
 async function printOutcome(
@@ -125,9 +115,10 @@ function decisionsText(decisions: readonly Decision[]): string {
 }
 
 function receiptText(path: string, receipt: Receipt): string {
-  const { output_bytes, dequantized, cast, copied, dropped } = receipt;
+  const { output_bytes, dequantized, cast, copied, dropped, files } = receipt;
   const rows: [string, string][] = [
     ['size', formatExactSize(output_bytes)],
+    ...(receipt.beside ? [['files', filesText(files)] as [string, string]] : []),
     ['dtype', receipt.to === 'f16' ? 'fp16' : 'bf16'],
     ['tensors', `${count(dequantized)} dequantized, ${count(cast)} cast, ${count(copied)} copied as they were`],
     ['left out', `${count(dropped)} scales, markers and the like`],
@@ -143,8 +134,24 @@ function receiptText(path: string, receipt: Receipt): string {
     rows.push(['assumed', `${subject}=${choice} for ${count(tensors)} tensors`]);
   }
   for (const { name, count: values } of receipt.nan_tensors) rows.push(['NaN in', `${name}: ${count(values)} values`]);
+  for (const { name, changes } of receipt.beside ?? []) {
+    if (changes.length > 0) rows.push(['changed', `${name}: ${changes.join(', ')}`]);
+  }
+  const alike = (receipt.beside ?? []).filter(({ changes }) => changes.length === 0);
+  if (alike.length > 0) rows.push(['carried along', alike.map(({ name }) => name).join(', ')]);
+  for (const { name, sha256, says } of receipt.source_checks ?? []) {
+    rows.push(['source', `${name}: SHA-256 ${says}${sha256 === null ? '' : ` (${sha256})`}`]);
+  }
+  rows.push(...trafficFacts(receipt.traffic));
   for (const note of receipt.notes) rows.push(['note', note]);
   return `Wrote ${plain(path)}\n${facts(rows)}\n`;
+}
+
+function filesText(files: Receipt['files']): string {
+  const [first, ...others] = files;
+  const last = others.at(-1);
+  if (!first || !last) return `${first?.name ?? 'none'}`;
+  return `${count(files.length)}, ${first.name} to ${last.name}`;
 }
 
 function count(value: number): string {

@@ -1,37 +1,109 @@
 // `weighbridge inspect`: what is in the checkpoint.
 import { toCoreError } from '../engine/errors';
 import type { Core } from '../engine/heap';
+import { IGNORED_REASONS, type Ignored, type IgnoredReason } from '../engine/layouts';
 import { Checkpoint } from '../engine/pipeline';
-import type { PairRow, Report } from '../engine/report';
+import { type ComponentReport, type PipelineSum, sumOf } from '../engine/pipeline_sum';
+import type { NameList, PairRow, Report, SetReport } from '../engine/report';
 import { formatBytes, formatCount, formatExactSize, formatSize } from '../engine/units';
-import { openInput } from './input';
+import type { InputWords } from './args';
+import { componentReports } from './components';
+import { type FoundInput, findInput } from './input';
 import { decisionList, issueLine, issueList } from './issues_text';
 import { printReportJson } from './json_report';
 import { pages } from './pages';
 import type { Print } from './print';
-import { type Column, facts, percent, plain, plural, shapeText, shorten, table } from './text';
+import { type Column, facts, percent, plain, plural, shapeText, shorten, table, trafficFacts } from './text';
 
 const PAIRS_SHOWN = 20;
 const METADATA_VALUE_MAX = 80;
+const SOURCES_SHOWN = 4;
+const IGNORED_SHOWN = 6;
 
-export interface InspectOptions {
+export interface InspectOptions extends InputWords {
   json: boolean;
   allTensors: boolean;
   allPairs: boolean;
 }
 
-export async function inspect(core: Core, path: string, options: InspectOptions, print: Print): Promise<number> {
-  const checkpoint = await Checkpoint.open(core, await openInput(path));
-  try {
-    const report = checkpoint.report();
-    if (options.json) await printReportJson(checkpoint, report, print);
-    else await printReport(checkpoint, report, options, print);
-    return report.error === undefined ? 0 : 1;
-  } catch (thrown) {
-    throw toCoreError(thrown);
-  } finally {
-    await checkpoint.close();
+export async function inspect(core: Core, options: InspectOptions, print: Print): Promise<number> {
+  const found = await findInput(core, options.paths, options.file, options.remote);
+  if (found.choice.kind === 'pipeline') return inspectPipeline(core, found, options.json, print);
+  let refused = false;
+  for (const part of found.parts) {
+    const checkpoint = await Checkpoint.open(core, await part.open());
+    try {
+      const report = checkpoint.report();
+      if (options.json) await printReportJson(checkpoint, report, print);
+      else await printReport(checkpoint, report, options, print);
+      refused ||= report.error !== undefined;
+    } catch (thrown) {
+      throw toCoreError(thrown);
+    } finally {
+      await checkpoint.close();
+    }
   }
+  if (!options.json) await print(ignoredText(found.ignored));
+  return refused ? 1 : 0;
+}
+
+/** Each component on a line of its own, and the sum; one component in full is had by --file. */
+async function inspectPipeline(core: Core, found: FoundInput, json: boolean, print: Print): Promise<number> {
+  const components = await componentReports(core, found);
+  const sum = sumOf(components);
+  if (json) await print(`${JSON.stringify({ format: 'weighbridge.pipeline', components, sum })}\n`);
+  else
+    await print(`${plain(found.choice.title)}\n\n${componentTable(components, sum)}\n${componentIssues(components)}`);
+  const cost = trafficFacts(components.at(-1)?.report.traffic);
+  if (!json && cost.length > 0) await print(`\n${facts(cost)}\n`);
+  if (!json) await print(ignoredText(found.ignored));
+  return components.some(({ report }) => report.error !== undefined) ? 1 : 0;
+}
+
+function componentTable(components: readonly ComponentReport[], sum: PipelineSum): string {
+  const columns: Column[] = [
+    { title: 'component' },
+    { title: 'verdict' },
+    { title: 'parameters', align: RIGHT },
+    { title: 'tensors', align: RIGHT },
+    { title: 'files', align: RIGHT },
+    { title: 'bytes', align: RIGHT },
+    { title: 'as bf16', align: RIGHT },
+  ];
+  const rows = components.map(({ id, report }) => [
+    id,
+    report.verdict,
+    formatCount(report.parameters),
+    formatCount(report.tensor_count),
+    formatCount(report.sources.length),
+    formatCount(report.file_bytes),
+    formatCount(report.bf16_data_bytes),
+  ]);
+  const { parameters, tensor_count, files, file_bytes, bf16_data_bytes } = sum;
+  rows.push(['sum', '', ...[parameters, tensor_count, files, file_bytes, bf16_data_bytes].map(formatCount)]);
+  return table(columns, rows);
+}
+
+function componentIssues(components: readonly ComponentReport[]): string {
+  const lists = components.map(({ id, report }) => {
+    const issues = [...(report.error ? [report.error] : []), ...report.problems, ...report.warnings];
+    return issueList(id, issues);
+  });
+  return lists
+    .filter((list) => list !== '')
+    .map((list) => `\n${list}`)
+    .join('');
+}
+
+/** Files of the folder that were not read, by reason. */
+function ignoredText(ignored: readonly Ignored[]): string {
+  const reasons = new Map<string, string[]>();
+  for (const { path, reason } of ignored) reasons.set(reason, [...(reasons.get(reason) ?? []), path]);
+  const rows = [...reasons].map(([reason, paths]): [string, string] => {
+    const more = paths.length > IGNORED_SHOWN ? ` and ${formatCount(paths.length - IGNORED_SHOWN)} more` : '';
+    return [IGNORED_REASONS[reason as IgnoredReason], paths.slice(0, IGNORED_SHOWN).join(', ') + more];
+  });
+  return rows.length === 0 ? '' : `Not read\n${facts(rows)}\n`;
 }
 
 async function printReport(
@@ -41,6 +113,7 @@ async function printReport(
   print: Print,
 ): Promise<void> {
   await print(`${headline(report)}\n\n${numbers(report)}\n\n`);
+  if (report.set) await print(`Set\n${setFacts(report.set)}\n\n`);
   if (report.dtypes.length > 0) await print(`Bytes by dtype\n${dtypeTable(report)}\n\n`);
   if (report.schemes.length > 0) await print(`Quantization\n${schemeTable(report)}\n\n`);
   if (report.pair_counts.weights + report.pair_counts.scales > 0) await printPairs(checkpoint, report, allPairs, print);
@@ -51,7 +124,9 @@ async function printReport(
 }
 
 function headline(report: Report): string {
-  const names = report.sources.map(({ name }) => plain(name)).join(', ');
+  const first = report.sources.slice(0, SOURCES_SHOWN).map(({ name }) => plain(name));
+  const more = report.sources.length - first.length;
+  const names = first.join(', ') + (more > 0 ? ` and ${formatCount(more)} more` : '');
   const verdict = `${names}  ${formatSize(report.file_bytes)}\n${report.verdict.toUpperCase()}: ${plain(report.verdict_text)}`;
   return report.error === undefined ? verdict : `${verdict}\n  ${issueLine(report.error)}`;
 }
@@ -64,10 +139,30 @@ function numbers(report: Report): string {
     ['header', formatBytes(report.header_bytes)],
     ['tensor data', formatExactSize(report.data_bytes)],
     ['as bf16', formatExactSize(report.bf16_data_bytes)],
+    ...trafficFacts(report.traffic),
   ]);
 }
 
 const RIGHT = 'right';
+
+function setFacts({ index, whole, shards, opened, tensors, missing_shards, ...lists }: SetReport): string {
+  const rows: [string, string][] = [
+    ['index', `${index}, ${formatCount(tensors)} tensors`],
+    ['shards', `${formatCount(opened)} of ${formatCount(shards)} opened`],
+  ];
+  for (const { name, tensors: lost } of whole ? missing_shards : [])
+    rows.push(['missing', `${name}: ${nameList(lost)}`]);
+  if (lists.extra_shards.count > 0) rows.push(['not in index', nameList(lists.extra_shards)]);
+  if (lists.phantom_tensors.count > 0) rows.push(['in no file', nameList(lists.phantom_tensors)]);
+  if (lists.unlisted_tensors.count > 0) rows.push(['not listed', nameList(lists.unlisted_tensors)]);
+  if (lists.wrong_shard.count > 0) rows.push(['elsewhere', nameList(lists.wrong_shard)]);
+  return facts(rows);
+}
+
+function nameList({ count, names }: NameList): string {
+  const shown = names.slice(0, 3).join(', ');
+  return `${plural(count, 'name')}${shown === '' ? '' : ` (${shown}${count > 3 ? ', ...' : ''})`}`;
+}
 
 function dtypeTable({ dtypes, data_bytes }: Report): string {
   const columns: Column[] = [

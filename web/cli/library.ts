@@ -6,4 +6,4 @@ export { CountingSource, MemorySource } from '../engine/source';
 export { loadCore } from './core_loader';
 export { FileSink } from './file_sink';
 export { FileSource } from './file_source';
-export { openInput } from './input';
+export { findInput, openInput } from './input';

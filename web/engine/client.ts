@@ -1,17 +1,20 @@
 // The page's side of the worker: request ids, pending requests, errors as a class again, and a new
 // worker after a crash. After a crash nothing is open any more: open the files again.
 import { CoreCrash, CoreError } from './errors';
+import type { Layout } from './layouts';
+import type { ComponentReport } from './pipeline_sum';
 import type {
   Converted,
   DecisionsNeeded,
   FromWorker,
+  GivenFile,
   Planned,
   Progress,
   RequestKind,
   RequestMap,
   SinkRequest,
 } from './protocol';
-import type { ConvertOptions, PairRow, Report, TensorRow } from './report';
+import type { ConvertOptions, PairRow, PreviewReport, Report, TensorRow } from './report';
 
 export type OnProgress = (progress: Progress) => void;
 
@@ -36,9 +39,19 @@ export class EngineClient {
     this.#makeWorker = makeWorker;
   }
 
-  /** .safetensors files, with config.json and the like beside them. Ends what ran on an earlier file. */
-  open(files: File[], onProgress?: OnProgress): Promise<Report> {
-    return this.#request('open', { files }, onProgress);
+  /** What may be opened among these files. Ends what ran on earlier ones. */
+  list(files: GivenFile[]): Promise<Layout> {
+    return this.#request('list', { files });
+  }
+
+  /** One choice of the last list. */
+  open(choice: string, onProgress?: OnProgress): Promise<Report> {
+    return this.#request('open', { choice }, onProgress);
+  }
+
+  /** The components of a pipeline of the last list; afterwards nothing is open. */
+  weigh(choice: string, onProgress?: OnProgress): Promise<ComponentReport[]> {
+    return this.#request('weigh', { choice }, onProgress);
   }
 
   tensors(first: number, count: number): Promise<TensorRow[]> {
@@ -47,6 +60,11 @@ export class EngineClient {
 
   pairs(first: number, count: number): Promise<PairRow[]> {
     return this.#request('pairs', { first, count });
+  }
+
+  /** The first weights of `tensor` under each answer to the question `code`. */
+  preview(options: ConvertOptions, tensor: string, code: string): Promise<PreviewReport> {
+    return this.#request('preview', { options, tensor, code });
   }
 
   plan(options: ConvertOptions, onProgress?: OnProgress): Promise<Planned | DecisionsNeeded> {

@@ -20,6 +20,8 @@ export enum Job {
   Convert = 2,
   /** reads the output back; its source index is OUTPUT_SOURCE */
   Verify = 3,
+  /** needs options and setPreview */
+  Preview = 4,
 }
 
 /** readSource of a verify window. */
@@ -36,10 +38,16 @@ export enum Status {
 /** Pointers are byte offsets into the heap and die with the next call that may grow memory. */
 export interface CoreSession {
   addSource(name: string, sizeBytes: number): Status;
+  /** the sources are far away: long scales are read when a conversion is planned, not before */
+  readSparingly(): Status;
   /** a side file (config.json, ...) whose bytes stand at inPtr */
   addSideFile(name: string, lengthBytes: number): Status;
+  /** the index of a set, whose bytes stand at inPtr; whole: the sources are the set. Replies {"files": [...]} */
+  addIndex(name: string, lengthBytes: number, whole: boolean): Status;
   /** JSON of ConvertOptions */
   setOptions(json: string): Status;
+  /** what the next Job.Preview is about */
+  setPreview(tensor: string, code: string): Status;
 
   begin(job: Job): Step;
   /** true: readSource, readBegin, readEnd hold the next window. May be called ahead of feed. */
@@ -58,7 +66,10 @@ export interface CoreSession {
   tensors(first: number, count: number): Status;
   pairs(first: number, count: number): Status;
   plan(): Status;
+  preview(): Status;
   receipt(): Status;
+  /** the reply is the text of the output's index */
+  outputIndex(): Status;
   replyPtr(): number;
   replyLength(): number;
 

@@ -1,12 +1,16 @@
 // What the worker does for each request: one core, one open checkpoint, one long job at a time.
-import { BlobSource } from './blob_source';
 import { CoreError } from './errors';
+import { choose, type FileTree, inputOf, layOutTree, strayNotes } from './file_tree';
+import { GivenTree } from './given_tree';
 import type { Core } from './heap';
+import type { Layout } from './layouts';
 import { OpfsSink } from './opfs_sink';
+import { PickedFolder } from './picked_folder';
 import { PickerSink } from './picker_sink';
-import { Checkpoint, type CheckpointInput, type JobHooks } from './pipeline';
+import { Checkpoint, type JobHooks } from './pipeline';
+import type { ComponentReport } from './pipeline_sum';
 import type { Progress, RequestKind, RequestMap, SinkRequest } from './protocol';
-import { checkSideFileSize, isSideFile } from './side_files';
+import { SetSink } from './set_sink';
 import { type ByteSink, MemorySink } from './sink';
 
 type Args<K extends RequestKind> = RequestMap[K]['args'];
@@ -18,6 +22,7 @@ export type Handlers = { [K in RequestKind]: (args: Args<K>, onProgress: OnProgr
 export class Engine implements Handlers {
   readonly #loadCore: () => Promise<Core>;
   #core: Promise<Core> | null = null;
+  #listed: { tree: FileTree; layout: Layout } | null = null;
   #checkpoint: Checkpoint | null = null;
   /** the long job that runs, to be stopped by cancel */
   #running: AbortController | null = null;
@@ -27,15 +32,43 @@ export class Engine implements Handlers {
     this.#loadCore = loadCore;
   }
 
-  /** A new file ends whatever still runs on the old one. */
-  async open({ files }: Args<'open'>, onProgress: OnProgress): Reply<'open'> {
+  /** New files end whatever still runs on the old ones. */
+  async list({ files }: Args<'list'>, onProgress: OnProgress): Reply<'list'> {
+    this.#running?.abort();
+    return this.#alone(onProgress, async () => {
+      await this.#close();
+      const tree = new GivenTree(files);
+      const layout = await layOutTree(await this.#loaded(), tree);
+      this.#listed = { tree, layout };
+      return layout;
+    });
+  }
+
+  async open({ choice }: Args<'open'>, onProgress: OnProgress): Reply<'open'> {
     this.#running?.abort();
     return this.#alone(onProgress, async (hooks) => {
-      await this.#checkpoint?.close();
-      this.#checkpoint = null;
-      this.#core ??= this.#loadCore();
-      this.#checkpoint = await Checkpoint.open(await this.#core, await inputOf(files), hooks);
+      await this.#close();
+      const { tree, layout } = this.#known();
+      const notes = choice === layout.preferred ? strayNotes(layout) : [];
+      const input = await inputOf(tree, choose(layout, '', choice), notes);
+      this.#checkpoint = await Checkpoint.open(await this.#loaded(), input, hooks);
       return this.#checkpoint.report();
+    });
+  }
+
+  async weigh({ choice }: Args<'weigh'>, onProgress: OnProgress): Reply<'weigh'> {
+    this.#running?.abort();
+    return this.#alone(onProgress, async (hooks) => {
+      await this.#close();
+      const { tree, layout } = this.#known();
+      const core = await this.#loaded();
+      const reports: ComponentReport[] = [];
+      for (const component of choose(layout, '', choice).components) {
+        const checkpoint = await Checkpoint.open(core, await inputOf(tree, component), hooks);
+        reports.push({ id: component.id, title: component.title, report: checkpoint.report() });
+        await checkpoint.close();
+      }
+      return reports;
     });
   }
 
@@ -45,6 +78,10 @@ export class Engine implements Handlers {
 
   async pairs({ first, count }: Args<'pairs'>): Reply<'pairs'> {
     return this.#opened().pairs(first, count);
+  }
+
+  async preview({ options, tensor, code }: Args<'preview'>, onProgress: OnProgress): Reply<'preview'> {
+    return this.#alone(onProgress, (hooks) => this.#opened().preview(options, tensor, code, hooks));
   }
 
   async plan({ options }: Args<'plan'>, onProgress: OnProgress): Reply<'plan'> {
@@ -81,29 +118,24 @@ export class Engine implements Handlers {
     return result;
   }
 
+  async #close(): Promise<void> {
+    await this.#checkpoint?.close();
+    this.#checkpoint = null;
+  }
+
+  #loaded(): Promise<Core> {
+    this.#core ??= this.#loadCore();
+    return this.#core;
+  }
+
+  #known(): { tree: FileTree; layout: Layout } {
+    if (this.#listed === null) throw new CoreError('wrong_state', '', 'no files were listed');
+    return this.#listed;
+  }
+
   #opened(): Checkpoint {
     if (this.#checkpoint === null) throw new CoreError('wrong_state', '', 'no file is open');
     return this.#checkpoint;
-  }
-}
-
-/** Without a checkpoint among them, the files are taken for one, and the core says what they are. */
-async function inputOf(files: File[]): Promise<CheckpointInput> {
-  const checkpoints = files.filter((file) => !isSideFile(file.name));
-  const sources = checkpoints.length > 0 ? checkpoints : files;
-  const sideFiles = checkpoints.length > 0 ? files.filter((file) => isSideFile(file.name)) : [];
-  return {
-    sources: await Promise.all(sources.map((file) => BlobSource.open(file.name, file))),
-    sideFiles: await Promise.all(sideFiles.map(readSideFile)),
-  };
-}
-
-async function readSideFile(file: File): Promise<{ name: string; bytes: Uint8Array }> {
-  checkSideFileSize(file.name, file.size);
-  try {
-    return { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) };
-  } catch (thrown) {
-    throw new CoreError('read_failed', file.name, thrown instanceof Error ? thrown.message : String(thrown));
   }
 }
 
@@ -111,6 +143,8 @@ function sinkOf(request: SinkRequest): ByteSink {
   switch (request.kind) {
     case 'picker':
       return new PickerSink(request.handle);
+    case 'directory':
+      return new SetSink(new PickedFolder(request.handle, request.name));
     case 'opfs':
       return new OpfsSink(request.name);
     case 'memory':

@@ -2,7 +2,16 @@
 // grows leaves old views with length 0 and no error; bytes go in and out as views, never as strings.
 import { type CoreFactory, type CoreModule, type CoreSession, type Job, Status, Step } from './core';
 import { CoreCrash, CoreError, type ErrorObject, isErrorCode } from './errors';
-import type { ConvertOptions, Decision, PairRow, PlanReport, Receipt, Report, TensorRow } from './report';
+import type {
+  ConvertOptions,
+  Decision,
+  PairRow,
+  PlanReport,
+  PreviewReport,
+  Receipt,
+  Report,
+  TensorRow,
+} from './report';
 
 /** A range of one source that the core wants next; `end` is exclusive. */
 export interface ReadWindow {
@@ -34,6 +43,16 @@ export class Core {
     return new Session(this.#module);
   }
 
+  /** The file names in the weight_map of an index; none when it is bad, which the report of its set will say. */
+  indexedFiles(name: string, bytes: Uint8Array): string[] {
+    const session = this.openSession();
+    try {
+      return session.addIndex(name, bytes, true);
+    } finally {
+      session.dispose();
+    }
+  }
+
   /** For the promise that memory stays constant while converting. */
   get heapBytes(): number {
     return this.#module.HEAPU8.byteLength;
@@ -62,13 +81,27 @@ export class Session {
     this.#done(this.#core.addSource(name, sizeBytes));
   }
 
+  readSparingly(): void {
+    this.#done(this.#core.readSparingly());
+  }
+
   addSideFile(name: string, bytes: Uint8Array): void {
     this.#put(bytes);
     this.#done(this.#core.addSideFile(name, bytes.length));
   }
 
+  /** The files that the index names. Bad ones are told by the report. */
+  addIndex(name: string, bytes: Uint8Array, whole: boolean): string[] {
+    this.#put(bytes);
+    return this.#unwrap<{ files: string[] }>(this.#core.addIndex(name, bytes.length, whole)).files;
+  }
+
   setOptions(options: ConvertOptions): void {
     this.#done(this.#core.setOptions(JSON.stringify(options)));
+  }
+
+  setPreview(tensor: string, code: string): void {
+    this.#done(this.#core.setPreview(tensor, code));
   }
 
   begin(job: Job): LiveStep {
@@ -115,8 +148,20 @@ export class Session {
     return { kind: 'decisions', decisions };
   }
 
+  preview(): PreviewReport {
+    return this.#unwrap<PreviewReport>(this.#core.preview());
+  }
+
   receipt(): Receipt {
     return this.#unwrap<Receipt>(this.#core.receipt());
+  }
+
+  /** The index to write beside the output's files; only where the plan names one. */
+  outputIndex(): Uint8Array {
+    const status = this.#core.outputIndex();
+    if (status !== Status.Ok) this.#unwrap(status);
+    const begin = this.#core.replyPtr();
+    return this.#module.HEAPU8.slice(begin, begin + this.#core.replyLength());
   }
 
   #put(bytes: Uint8Array): void {

@@ -4,20 +4,43 @@
 //
 // A Checkpoint is one opened input. It knows no DOM, no file system and no message; it only pumps the
 // core's jobs (core.ts) between a source and a sink.
+
+import { rewrittenFile, staleConfigs } from './config_rewrite';
 import { Job, OUTPUT_SOURCE, Step } from './core';
 import { CoreError } from './errors';
 import type { Core, PlanReply, Session } from './heap';
+import type { Traffic } from './http_client';
+import { isIndex } from './layouts';
 import { letMessagesIn, ProgressMeter } from './progress';
 import type { Progress } from './protocol';
-import { ReadAhead } from './read_ahead';
-import type { ConvertOptions, Decision, PairRow, Receipt, Report, TensorRow } from './report';
+import { READ_AHEAD_DEPTH, REMOTE_LOOK_DEPTH, ReadAhead } from './read_ahead';
+import type {
+  ConvertOptions,
+  CoreIssue,
+  Decision,
+  PairRow,
+  PlanReport,
+  PreviewReport,
+  Receipt,
+  Report,
+  TensorRow,
+} from './report';
+import { SetSink } from './set_sink';
 import type { ByteSink } from './sink';
-import type { ByteSource } from './source';
+import type { ByteSource, SourceCheck } from './source';
 
 export interface CheckpointInput {
   sources: ByteSource[];
-  /** config.json and the like, whole */
+  /** config.json and the like, and the index of a set (known by its name), whole */
   sideFiles: { name: string; bytes: Uint8Array }[];
+  /** the sources are some shards of the index's set, opened on purpose without the others */
+  partOfSet?: boolean;
+  /** small files to carry along into an output folder; names may hold folders */
+  companions?: { name: string; read: () => Promise<Uint8Array> }[];
+  /** of sources on a server */
+  traffic?: () => Traffic | null;
+  /** said with the report's warnings: what was left out, and why */
+  notes?: CoreIssue[];
 }
 
 export interface JobHooks {
@@ -51,7 +74,7 @@ export class Checkpoint {
     try {
       const fingerprints = await Promise.all(input.sources.map((source) => source.fingerprint()));
       checkpoint = new Checkpoint(core, input, fingerprints);
-      await checkpoint.#inspect(hooks, new ProgressMeter(hooks.onProgress));
+      await checkpoint.#inspect(hooks, checkpoint.#meter(hooks));
       return checkpoint;
     } catch (thrown) {
       if (checkpoint !== null) checkpoint.#session.dispose();
@@ -61,7 +84,10 @@ export class Checkpoint {
   }
 
   report(): Report {
-    return this.#session.report();
+    const report = this.#session.report();
+    const traffic = this.#input.traffic?.() ?? null;
+    const whole = { ...report, warnings: [...report.warnings, ...(this.#input.notes ?? [])] };
+    return traffic === null ? whole : { ...whole, traffic: { ...traffic } };
   }
 
   tensors(first: number, count: number): TensorRow[] {
@@ -74,23 +100,34 @@ export class Checkpoint {
 
   /** What a conversion would read and write, or what only a person can decide. Writes nothing. */
   async plan(options: ConvertOptions, hooks: JobHooks = {}): Promise<PlanReply> {
-    const meter = new ProgressMeter(hooks.onProgress);
+    const meter = this.#meter(hooks);
     await this.#mend(hooks, meter);
     return this.#scanAndPlan(options, hooks, meter);
   }
 
-  async convert(options: ConvertOptions, sink: ByteSink, verify: boolean, hooks: JobHooks = {}): Promise<ConvertReply> {
+  /** The first weights of `tensor` under each answer to the question `code`; `options` answers the other questions. */
+  async preview(options: ConvertOptions, tensor: string, code: string, hooks: JobHooks = {}): Promise<PreviewReport> {
     const meter = new ProgressMeter(hooks.onProgress);
+    await this.#mend(hooks, meter);
+    this.#session.setOptions(options);
+    this.#session.setPreview(tensor, code);
+    meter.begin('scan', 0);
+    await this.#pump(Job.Preview, hooks, meter);
+    return this.#session.preview();
+  }
+
+  async convert(options: ConvertOptions, sink: ByteSink, verify: boolean, hooks: JobHooks = {}): Promise<ConvertReply> {
+    const meter = this.#meter(hooks);
     await this.#mend(hooks, meter);
 
     // 1. All scales, and what fp16 could overflow; 2. the plan, with exact sizes, before any write.
     const planned = await this.#scanAndPlan(options, hooks, meter);
     if (planned.kind === 'decisions') return planned;
-    const { output_bytes, read_bytes } = planned.plan;
+    const { output_bytes, read_bytes, files } = planned.plan;
 
     try {
       // 3. Claim the room, then write front to back while reading.
-      await sink.open(output_bytes);
+      await sink.open(output_bytes, files);
       meter.begin('convert', read_bytes);
       const writtenBytes = await this.#pump(Job.Convert, hooks, meter, sink);
       checkSize(writtenBytes, output_bytes);
@@ -102,9 +139,12 @@ export class Checkpoint {
       // 5. Read the output back; 6. the input is still what was inspected.
       if (verify) await this.#verify(sink, output_bytes, hooks, meter);
       await this.#checkUnchanged();
+      const checks = await this.#checkSources();
 
       // 7. The file gets its name only now, and the result describes itself.
-      const receipt = this.#session.receipt();
+      const described = await this.#describe(planned.plan, sink);
+      const traffic = this.#input.traffic?.() ?? null;
+      const receipt = traffic === null ? described : { ...described, source_checks: checks, traffic: { ...traffic } };
       throwIfCancelled(hooks);
       await sink.commit();
       return { kind: 'converted', receipt };
@@ -122,7 +162,11 @@ export class Checkpoint {
 
   async #inspect(hooks: JobHooks, meter: ProgressMeter): Promise<void> {
     for (const { name, size } of this.#input.sources) this.#session.addSource(name, size);
-    for (const { name, bytes } of this.#input.sideFiles) this.#session.addSideFile(name, bytes);
+    if (this.#isRemote) this.#session.readSparingly();
+    for (const { name, bytes } of this.#input.sideFiles) {
+      if (isIndex(name)) this.#session.addIndex(name, bytes, this.#input.partOfSet !== true);
+      else this.#session.addSideFile(name, bytes);
+    }
     meter.begin('header', 0);
     await this.#pump(Job.Inspect, hooks, meter);
   }
@@ -139,11 +183,33 @@ export class Checkpoint {
 
   async #scanAndPlan(options: ConvertOptions, hooks: JobHooks, meter: ProgressMeter): Promise<PlanReply> {
     const { error } = this.#session.report();
-    if (error !== undefined) throw CoreError.from(error);
+    // A set that is not whole may be converted when somebody said so; the core sees to that.
+    const accepted = error?.code === 'shard_missing' && options.assume.shard_missing !== undefined;
+    if (error !== undefined && !accepted) throw CoreError.from(error);
     this.#session.setOptions(options);
     meter.begin('scan', 0);
     await this.#pump(Job.Scan, hooks, meter);
     return this.#session.plan();
+  }
+
+  /** The receipt; and in a folder the index and the small files, which must not describe what is gone. */
+  async #describe(plan: PlanReport, sink: ByteSink): Promise<Receipt> {
+    const receipt = this.#session.receipt();
+    const { companions = [], sideFiles } = this.#input;
+    if (!(sink instanceof SetSink)) return { ...receipt, notes: [...receipt.notes, ...staleConfigs(sideFiles, plan)] };
+    const beside: NonNullable<Receipt['beside']> = [];
+    const add = async (name: string, bytes: Uint8Array, changes: string[]): Promise<void> => {
+      await sink.addFile(name, bytes);
+      beside.push({ name, bytes: bytes.length, changes });
+    };
+    if (plan.index !== '') await add(plan.index, this.#session.outputIndex(), ['written anew']);
+    for (const { name, read } of companions) {
+      const bytes = await read();
+      const { bytes: written, changes } = rewrittenFile(name, bytes, plan);
+      if (written !== null) await add(name, written, changes);
+      else beside.push({ name, bytes: 0, changes });
+    }
+    return { ...receipt, beside };
   }
 
   async #verify(sink: ByteSink, outputBytes: number, hooks: JobHooks, meter: ProgressMeter): Promise<void> {
@@ -168,7 +234,13 @@ export class Checkpoint {
     const ahead = new ReadAhead(
       () => session.nextWindow(),
       (index) => this.#sourceOf(index, output),
+      job === Job.Inspect && this.#isRemote ? REMOTE_LOOK_DEPTH : READ_AHEAD_DEPTH,
     );
+    // A read of a server may hang for long; a cancel does not wait for it.
+    const interrupt = (): void => {
+      for (const source of this.#input.sources) source.interrupt?.();
+    };
+    hooks.signal?.addEventListener('abort', interrupt, { once: true });
     let writtenBytes = 0;
     try {
       for (let step = session.begin(job); step !== Step.Done; ) {
@@ -187,6 +259,7 @@ export class Checkpoint {
       this.#broken = true;
       throw thrown;
     } finally {
+      hooks.signal?.removeEventListener('abort', interrupt);
       await ahead.drain();
     }
     return writtenBytes;
@@ -196,6 +269,21 @@ export class Checkpoint {
     const source = index === OUTPUT_SOURCE ? output : this.#input.sources[index];
     if (!source) throw new CoreError('wrong_state', '', `the core wants to read source ${index}`);
     return source;
+  }
+
+  /** What somebody stated about the sources against what was read of them. */
+  async #checkSources(): Promise<SourceCheck[]> {
+    const checks: SourceCheck[] = [];
+    for (const source of this.#input.sources) if (source.check) checks.push(await source.check());
+    return checks;
+  }
+
+  get #isRemote(): boolean {
+    return this.#input.sources.some(({ isRemote }) => isRemote);
+  }
+
+  #meter(hooks: JobHooks): ProgressMeter {
+    return new ProgressMeter(hooks.onProgress, this.#input.traffic);
   }
 
   async #checkUnchanged(): Promise<void> {

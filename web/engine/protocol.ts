@@ -1,11 +1,25 @@
 // The messages between the page and the worker; the whole protocol is this file. A request is
 // answered by exactly one `reply` with its id; `progress` may come before it, at most 10 times a second.
 import type { ErrorObject } from './errors';
-import type { ConvertOptions, Decision, PairRow, PlanReport, Receipt, Report, TensorRow } from './report';
+import type { Traffic } from './http_client';
+import type { Layout } from './layouts';
+import type { ComponentReport } from './pipeline_sum';
+import type {
+  ConvertOptions,
+  Decision,
+  PairRow,
+  PlanReport,
+  PreviewReport,
+  Receipt,
+  Report,
+  TensorRow,
+} from './report';
 
 /** Where a conversion writes. A FileSystemFileHandle of the save picker survives postMessage. */
 export type SinkRequest =
   | { kind: 'picker'; handle: FileSystemFileHandle }
+  /** a new folder `name` in a folder that the user chose; the only one that takes several files */
+  | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   /** origin-private file `name`; the page exports it afterwards */
   | { kind: 'opfs'; name: string }
   /** small outputs only; the reply carries the Blob */
@@ -29,11 +43,22 @@ export interface Converted {
   blob?: Blob;
 }
 
+/** A file the user chose or dropped, with where it stood: "unet/config.json". */
+export interface GivenFile {
+  path: string;
+  file: File;
+}
+
 export interface RequestMap {
-  /** .safetensors files first; config.json and the like ride along and are recognised by name */
-  open: { args: { files: File[] }; reply: Report };
+  /** what may be opened among these files; ends what was open */
+  list: { args: { files: GivenFile[] }; reply: Layout };
+  /** one choice of the last list, by its id; a pipeline's component too */
+  open: { args: { choice: string }; reply: Report };
+  /** the components of a pipeline, one after the other; none stays open */
+  weigh: { args: { choice: string }; reply: ComponentReport[] };
   tensors: { args: { first: number; count: number }; reply: TensorRow[] };
   pairs: { args: { first: number; count: number }; reply: PairRow[] };
+  preview: { args: { options: ConvertOptions; tensor: string; code: string }; reply: PreviewReport };
   plan: { args: { options: ConvertOptions }; reply: Planned | DecisionsNeeded };
   convert: {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };
@@ -55,6 +80,8 @@ export interface Progress {
   done_bytes: number;
   /** 0: not known */
   total_bytes: number;
+  /** of an input on a server */
+  traffic?: Traffic;
 }
 
 export type FromWorker =

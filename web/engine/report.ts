@@ -1,6 +1,8 @@
 // The JSON that the core (src/session/) replies with, as types. Keys and codes are snake_case, the
 // same words in C++, JSON, TypeScript, CLI and tests. Nothing here has behaviour.
 import type { ErrorCode } from './errors';
+import type { Traffic } from './http_client';
+import type { SourceCheck } from './source';
 
 /** A number the core could not write as a JSON number is spelled out: "NaN", "Infinity", "-Infinity". */
 export type JsonFloat = number | 'NaN' | 'Infinity' | '-Infinity';
@@ -21,6 +23,32 @@ export interface SourceRow {
   header_bytes: number;
   data_bytes: number;
   tensors: number;
+}
+
+/** A count, and the first 100 names at most. */
+export interface NameList {
+  count: number;
+  names: string[];
+}
+
+/** What an index promises against what the opened files hold. */
+export interface SetReport {
+  index: string;
+  /** false: some shards were opened on purpose, the rest is only known of */
+  whole: boolean;
+  /** that the index names, and how many of them are here */
+  shards: number;
+  opened: number;
+  /** that the index lists */
+  tensors: number;
+  total_size?: number;
+  /** with the tensors that stand nowhere else */
+  missing_shards: { name: string; tensors: NameList }[];
+  extra_shards: NameList;
+  /** listed by the index, held by no file that is here */
+  phantom_tensors: NameList;
+  unlisted_tensors: NameList;
+  wrong_shard: NameList;
 }
 
 /** Bytes per dtype: every tensor counted once, scales and markers included. */
@@ -102,6 +130,8 @@ export interface Report {
   /** present when refused; everything that could be read still stands beside it */
   error?: CoreIssue;
   sources: SourceRow[];
+  /** only when an index was given */
+  set?: SetReport;
   file_bytes: number;
   header_bytes: number;
   data_bytes: number;
@@ -126,6 +156,8 @@ export interface Report {
   config: { name: string; says: string }[];
   warnings: CoreIssue[];
   problems: CoreIssue[];
+  /** requests and bytes that reading from a server has cost so far */
+  traffic?: Traffic;
   decisions: Decision[];
   /** auxiliary tensors that a conversion leaves out, by group */
   dropped: { group: string; count: number; names: string[] }[];
@@ -201,17 +233,54 @@ export interface PairRow {
   issues: CoreIssue[];
 }
 
+/** How a code and its scale are multiplied; docs/formats.md, "Recipes". */
+export const RECIPES = ['f32-mul-rne', 'target-mul-rne'] as const;
+export type Recipe = (typeof RECIPES)[number];
+
 /** Options of ram, plan and convert. `to` is required by plan and convert. */
 export interface ConvertOptions {
   to: 'bf16' | 'f16';
   others: 'keep' | 'cast';
+  /** f32-mul-rne unless named */
+  recipe?: Recipe | undefined;
   /** subject (scheme, error code or tensor name) -> choice */
   assume: Record<string, string>;
+  /** one file (the default), the files of the input, or files with at most so many bytes of tensors */
+  shards?: 'one' | 'same' | number;
+}
+
+/** What the first weights of a tensor would be under one answer to a question. */
+export interface PreviewChoice {
+  choice: string;
+  meaning: string;
+  values: number;
+  zeros: number;
+  infinite: number;
+  nan: number;
+  /** magnitude, of the finite */
+  largest: number;
+  /** of the finite */
+  rms: number;
+  /** how many finite values have a magnitude in [2^e, 2^(e+1)), for e = first_exponent, first_exponent + 1, ... */
+  first_exponent: number;
+  histogram: number[];
+  first: (number | null)[];
+}
+
+export interface PreviewReport {
+  tensor: string;
+  code: string;
+  choices: PreviewChoice[];
 }
 
 export interface PlanReport {
   to: 'bf16' | 'f16';
   others: 'keep' | 'cast';
+  recipe: Recipe;
+  /** of the output, in the order they are written; the names count where it is a folder */
+  files: { name: string; bytes: number }[];
+  /** name of the index to write beside them; "" when there is none */
+  index: string;
   output_bytes: number;
   output_header_bytes: number;
   read_bytes: number;
@@ -219,13 +288,14 @@ export interface PlanReport {
   dequantized: number;
   cast: number;
   copied: number;
+  /** weights that stay quantized because somebody chose so */
+  kept_quantized: number;
   dropped: number;
   notes: string[];
 }
 
 /** What a finished conversion says about itself. */
 export interface Receipt extends PlanReport {
-  recipe: 'f32-mul-rne';
   version: string;
   sources: { name: string; size_bytes: number }[];
   assumed: { subject: string; choice: string; tensors: number }[];
@@ -237,4 +307,9 @@ export interface Receipt extends PlanReport {
   /** tensors of the source with NaN codes, the first 100 */
   nan_tensors: { name: string; count: number }[];
   dropped_names: string[];
+  /** small files that were written beside the tensors, and what was changed in them; added by the engine */
+  beside?: { name: string; bytes: number; changes: string[] }[];
+  /** of sources on a server: whether they are what their publisher stated; added by the engine */
+  source_checks?: SourceCheck[];
+  traffic?: Traffic;
 }

@@ -3,9 +3,18 @@
 import { CoreError } from './errors';
 import { type ByteSource, MemorySource } from './source';
 
+/** One file of an output, as the plan states it. */
+export interface OutputFile {
+  name: string;
+  bytes: number;
+}
+
 export interface ByteSink {
-  /** Claims the room for the whole output before the first byte: no_space, no_sink, output_exists. */
-  open(sizeBytes: number): Promise<void>;
+  /**
+   * Claims the room for the whole output before the first byte: no_space, no_sink, output_exists. `files` say where
+   * in the stream a new file begins; a sink of one file has no use for them.
+   */
+  open(sizeBytes: number, files?: readonly OutputFile[]): Promise<void>;
   /**
    * Appends. `bytes` is a view on the wasm heap that dies when this returns: a sink that is not done by
    * then has copied, and returns a promise that settles when it has room for more.

@@ -12,6 +12,19 @@ export interface ByteSource {
   /** Equal at two moments unless the file changed in between, as far as this environment can tell. */
   fingerprint(): Promise<string>;
   close(): Promise<void>;
+  /** Far away: many small reads at once cost less than one after the other. */
+  readonly isRemote?: boolean;
+  /** Reads under way end with `cancelled`; later ones work. For sources whose reads may take long. */
+  interrupt?(): void;
+  /** Whether what was read is what somebody stated about the file. Errc: hash_mismatch. */
+  check?(): Promise<SourceCheck>;
+}
+
+export interface SourceCheck {
+  name: string;
+  /** null: not checked, `says` says why */
+  sha256: string | null;
+  says: string;
 }
 
 /** A read that came back short means that the file is no longer the one whose size was taken. */

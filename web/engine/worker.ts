@@ -32,12 +32,18 @@ async function answer(request: ToWorker): Promise<void> {
 
 function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progress) => void): Promise<unknown> {
   switch (request.kind) {
+    case 'list':
+      return to.list(request, onProgress);
+    case 'weigh':
+      return to.weigh(request, onProgress);
     case 'open':
       return to.open(request, onProgress);
     case 'tensors':
       return to.tensors(request, onProgress);
     case 'pairs':
       return to.pairs(request, onProgress);
+    case 'preview':
+      return to.preview(request, onProgress);
     case 'plan':
       return to.plan(request, onProgress);
     case 'convert':

@@ -20,6 +20,11 @@ interface SaveFilePickerOptions {
   types?: { description: string; accept: Record<string, string[]> }[];
 }
 
+interface FileSystemDirectoryHandle {
+  keys(): AsyncIterableIterator<string>;
+}
+
 interface Window {
+  showDirectoryPicker?: (options?: { id?: string; mode?: 'read' | 'readwrite' }) => Promise<FileSystemDirectoryHandle>;
   showSaveFilePicker?: (options?: SaveFilePickerOptions) => Promise<FileSystemFileHandle>;
 }

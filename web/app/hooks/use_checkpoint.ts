@@ -1,21 +1,22 @@
-// The one checkpoint that is open: asked for, read, its rows fetched page by page.
+// What is open: files are listed, one choice of them is opened, its rows are fetched page by page.
 import { useCallback, useRef, useState } from 'react';
 import type { EngineClient } from '../../engine/client';
 import { type CoreError, toCoreError } from '../../engine/errors';
-import type { Progress } from '../../engine/protocol';
+import type { Choice, Layout } from '../../engine/layouts';
+import type { ComponentReport } from '../../engine/pipeline_sum';
+import type { GivenFile, Progress } from '../../engine/protocol';
 import type { PairRow, Report, TensorRow } from '../../engine/report';
-import type { Chosen } from '../dropped_files';
 import { makeClient } from '../engine_client';
 
 const PAGE_ROWS = 2000;
 
 export interface OpenCheckpoint {
   phase: 'open';
-  /** another number for every file opened; keys the views */
+  /** another number for every choice opened; keys the views */
   id: number;
   client: EngineClient;
-  names: string[];
-  ignored: string[];
+  layout: Layout;
+  choice: Choice;
   report: Report;
   tensors: readonly TensorRow[];
   pairs: readonly PairRow[];
@@ -23,15 +24,29 @@ export interface OpenCheckpoint {
   rows: 'none' | 'pairs' | 'all' | CoreError;
 }
 
+export interface OpenPipeline {
+  phase: 'pipeline';
+  layout: Layout;
+  choice: Choice;
+  components: readonly ComponentReport[];
+}
+
 export type Checkpoint =
   | { phase: 'empty' }
   | { phase: 'opening'; names: string[]; progress: Progress | null }
   | { phase: 'failed'; names: string[]; error: CoreError }
+  /** several checkpoints, and a person has to say which; or none among what was given */
+  | { phase: 'choosing'; layout: Layout }
+  | OpenPipeline
   | OpenCheckpoint;
 
 export interface CheckpointControls {
   checkpoint: Checkpoint;
-  open: (chosen: Chosen) => void;
+  open: (files: GivenFile[]) => void;
+  /** one choice, or component, of what was listed */
+  pick: (layout: Layout, choice: Choice) => void;
+  /** back to all choices */
+  choose: (layout: Layout) => void;
   fail: (names: string[], thrown: unknown) => void;
   close: () => void;
 }
@@ -41,53 +56,91 @@ export function useCheckpoint(): CheckpointControls {
   const client = useRef<EngineClient | null>(null);
   const current = useRef(0);
 
-  const start = useCallback((): number => {
+  /** Every step gets a number; an answer to an older one is not shown. */
+  const next = useCallback((): ((shown: Checkpoint) => void) => {
+    current.current += 1;
+    const id = current.current;
+    return (shown) => {
+      if (id === current.current) setCheckpoint(shown);
+    };
+  }, []);
+
+  const dispose = useCallback(() => {
     client.current?.dispose();
     client.current = null;
-    current.current += 1;
-    return current.current;
   }, []);
 
   const fail = useCallback(
     (names: string[], thrown: unknown) => {
-      start();
-      setCheckpoint({ phase: 'failed', names, error: toCoreError(thrown) });
+      dispose();
+      next()({ phase: 'failed', names, error: toCoreError(thrown) });
     },
-    [start],
+    [dispose, next],
+  );
+
+  const pick = useCallback(
+    (layout: Layout, choice: Choice) => {
+      const show = next();
+      const id = current.current;
+      const engine = client.current;
+      if (engine !== null) void openChoice(engine, id, layout, choice, show);
+    },
+    [next],
   );
 
   const open = useCallback(
-    (chosen: Chosen) => {
-      const id = start();
+    (files: GivenFile[]) => {
+      dispose();
       const engine = makeClient();
       client.current = engine;
-      const show = (next: Checkpoint): void => {
-        if (id === current.current) setCheckpoint(next);
-      };
-      void read(engine, id, chosen, show);
+      const show = next();
+      const names = files.map(({ path }) => path);
+      show({ phase: 'opening', names, progress: null });
+      engine.list(files).then(
+        (layout) => {
+          if (client.current !== engine) return;
+          const preferred = layout.choices.find(({ id }) => id === layout.preferred);
+          if (preferred) pick(layout, preferred);
+          else show({ phase: 'choosing', layout });
+        },
+        (thrown: unknown) => show({ phase: 'failed', names, error: toCoreError(thrown) }),
+      );
     },
-    [start],
+    [dispose, next, pick],
   );
 
-  const close = useCallback(() => {
-    start();
-    setCheckpoint({ phase: 'empty' });
-  }, [start]);
+  const choose = useCallback((layout: Layout) => next()({ phase: 'choosing', layout }), [next]);
 
-  return { checkpoint, open, fail, close };
+  const close = useCallback(() => {
+    dispose();
+    next()({ phase: 'empty' });
+  }, [dispose, next]);
+
+  return { checkpoint, open, pick, choose, fail, close };
 }
 
-async function read(client: EngineClient, id: number, chosen: Chosen, show: (next: Checkpoint) => void): Promise<void> {
-  const names = chosen.files.map((file) => file.name);
+async function openChoice(
+  client: EngineClient,
+  id: number,
+  layout: Layout,
+  choice: Choice,
+  show: (next: Checkpoint) => void,
+): Promise<void> {
+  const names = choice.files.map(({ path }) => path);
+  const onProgress = (progress: Progress): void => show({ phase: 'opening', names, progress });
   show({ phase: 'opening', names, progress: null });
   try {
-    const report = await client.open(chosen.files, (progress) => show({ phase: 'opening', names, progress }));
+    if (choice.kind === 'pipeline') {
+      show({ phase: 'pipeline', layout, choice, components: await client.weigh(choice.id, onProgress) });
+      return;
+    }
+    const report = await client.open(choice.id, onProgress);
     const shown: OpenCheckpoint = {
       phase: 'open',
       id,
       client,
-      names,
-      ignored: chosen.ignored,
+      layout,
+      choice,
       report,
       tensors: [],
       pairs: [],

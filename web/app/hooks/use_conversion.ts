@@ -30,7 +30,8 @@ export interface ConversionControls {
 }
 
 export type Target =
-  | { kind: Exclude<SinkKind, 'picker'>; name: string }
+  | { kind: Exclude<SinkKind, 'picker' | 'directory'>; name: string }
+  | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   | { kind: 'picker'; handle: FileSystemFileHandle };
 
 const NO_PACE: Pace = { bytes_per_second: null, seconds_left: null };
@@ -92,6 +93,10 @@ async function convert(
   if (target.kind === 'picker') {
     const { receipt } = await finish({ kind: 'picker', handle: target.handle });
     return { receipt, saved: { kind: 'placed', name: target.handle.name } };
+  }
+  if (target.kind === 'directory') {
+    const { receipt } = await finish(target);
+    return { receipt, saved: { kind: 'placed', name: `${target.handle.name}/${target.name}` } };
   }
   if (target.kind === 'memory') {
     const { receipt, blob = new Blob() } = await finish({ kind: 'memory' });

@@ -1,9 +1,10 @@
 // The whole page takes dropped (and pasted) files, so that nobody has to aim.
 import { useEffect, useState } from 'react';
-import { filesOfDrop } from '../dropped_files';
+import type { GivenFile } from '../../engine/protocol';
+import { filesOfDrop, givenFiles } from '../dropped_files';
 
 /** Returns whether files hover over the page now. */
-export function usePageDrop(onFiles: (files: File[]) => void, onFault: (thrown: unknown) => void): boolean {
+export function usePageDrop(onFiles: (files: GivenFile[]) => void, onFault: (thrown: unknown) => void): boolean {
   const [over, setOver] = useState(false);
 
   useEffect(() => {
@@ -25,7 +26,7 @@ export function usePageDrop(onFiles: (files: File[]) => void, onFault: (thrown: 
     };
     const onPaste = (event: ClipboardEvent): void => {
       const files = [...(event.clipboardData?.files ?? [])];
-      if (files.length > 0) onFiles(files);
+      if (files.length > 0) onFiles(givenFiles(files));
     };
     const ending = new AbortController();
     const { signal } = ending;

@@ -1,14 +1,19 @@
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components';
 import type { CoreError } from '../../engine/errors';
+import { type ConvertOptions, RECIPES } from '../../engine/report';
 import { formatDecimal } from '../../engine/units';
 import { percent } from '../format';
 import type { PlanControls } from '../hooks/use_plan';
 import { Choices } from '../parts/choices';
 import { Fault } from '../parts/fault';
+import { Fold } from '../parts/fold';
 import type { SinkKind, SinkOffer } from '../sinks';
+import { RECIPE_SAYS } from '../words';
 import { Decisions } from './decisions';
 import { PlanSummary } from './plan_summary';
+
+type Cut = NonNullable<ConvertOptions['shards']>;
 
 interface ConvertFormProps {
   planning: PlanControls;
@@ -18,12 +23,16 @@ interface ConvertFormProps {
   offers: SinkOffer[] | null;
   sink: SinkOffer | null;
   onSink: (kind: SinkKind) => void;
+  /** how a folder's files are cut; null where one file is written */
+  cut: Cut | null;
+  onCut: (cut: Cut) => void;
+  inputFiles: number;
   name: string;
   onStart: () => void;
 }
 
 export function ConvertForm(props: ConvertFormProps): ReactNode {
-  const { planning, error, offers, sink, onSink, name, onStart } = props;
+  const { planning, error, offers, sink, onSink, cut, onCut, inputFiles, name, onStart } = props;
   const { choices, decisions, state, change } = planning;
   const open = decisions.filter((decision) => choices.answers[decision.subject] === undefined).length;
   const blocked = choices.to === null || open > 0 || state.phase === 'failed' || sink === null;
@@ -39,12 +48,15 @@ export function ConvertForm(props: ConvertFormProps): ReactNode {
         <TargetChoice planning={planning} />
         <OthersChoice planning={planning} />
       </div>
+      <RecipeChoice planning={planning} />
       <Decisions
         decisions={decisions}
         answers={choices.answers}
+        preview={planning.preview}
         onAnswer={(subject, choice) => change({ answers: { ...choices.answers, [subject]: choice } })}
       />
       {choices.to !== null && offers !== null && <SinkChoice offers={offers} sink={sink} onSink={onSink} />}
+      {choices.to !== null && cut !== null && <CutChoice cut={cut} onCut={onCut} inputFiles={inputFiles} />}
       <div role="status">
         {state.phase === 'checking' && <p className="soft">{checkingLine(state.progress)}</p>}
         {state.phase === 'planned' && <PlanSummary plan={state.plan} sink={sink} />}
@@ -114,6 +126,51 @@ function OthersChoice({ planning }: { planning: PlanControls }): ReactNode {
       choices={[
         { value: 'keep', title: 'keep as they are' },
         { value: 'cast', title: 'cast too', says: 'To the same type. Loses precision where they are float32.' },
+      ]}
+    />
+  );
+}
+
+/** Folded away: nearly everybody wants the first, and the second only to match a loader bit by bit. */
+function RecipeChoice({ planning }: { planning: PlanControls }): ReactNode {
+  return (
+    <Fold title={`Arithmetic: ${planning.choices.recipe}`} level={4}>
+      <Choices
+        label="How a code and its scale are multiplied"
+        value={planning.choices.recipe}
+        onChange={(recipe) => planning.change({ recipe })}
+        choices={RECIPES.map((value) => ({
+          value,
+          title: value,
+          says: RECIPE_SAYS[value],
+          testId: `recipe-${value}`,
+        }))}
+      />
+    </Fold>
+  );
+}
+
+/** The sizes that hubs and file systems ask for. */
+const SHARD_SIZES = [5e9, 2e9] as const;
+
+function CutChoice({
+  cut,
+  onCut,
+  inputFiles,
+}: Pick<ConvertFormProps, 'onCut' | 'inputFiles'> & { cut: Cut }): ReactNode {
+  const sizes = SHARD_SIZES.map((size) => ({
+    value: String(size),
+    title: `files of ${formatDecimal(size)} at most`,
+    testId: `cut-${size}`,
+  }));
+  return (
+    <Choices
+      label="Cut into"
+      value={String(cut)}
+      onChange={(chosen) => onCut(chosen === 'same' ? 'same' : Number(chosen))}
+      choices={[
+        { value: 'same', title: inputFiles === 1 ? 'one file' : 'the same files as now', testId: 'cut-same' },
+        ...sizes,
       ]}
     />
   );

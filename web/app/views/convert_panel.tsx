@@ -1,14 +1,14 @@
 // The one action: what to write, what has to be decided first, where it goes, and then the doing.
 import { type ReactNode, useEffect, useState } from 'react';
-import type { Report } from '../../engine/report';
-import { outputName } from '../file_name';
+import type { ConvertOptions } from '../../engine/report';
+import { outputFolderName, outputName } from '../file_name';
 import { percent } from '../format';
 import type { OpenCheckpoint } from '../hooks/use_checkpoint';
 import { type ConversionControls, type ConversionState, type Target, useConversion } from '../hooks/use_conversion';
 import { useJobGuard } from '../hooks/use_job_guard';
 import { type PlanControls, usePlan } from '../hooks/use_plan';
 import { Section } from '../parts/section';
-import { type Capabilities, capabilities, type SinkKind, sinkOffers } from '../sinks';
+import { type Capabilities, capabilities, NOTHING, type SinkKind, sinkOffers } from '../sinks';
 import { ConvertForm } from './convert_form';
 import { ConvertProgress } from './convert_progress';
 import { ReceiptView } from './receipt_view';
@@ -42,30 +42,42 @@ export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps
         <ReceiptView receipt={state.receipt} saved={state.saved} onAgain={conversion.reset} onCopies={onCopies} />
       )}
       {(state.phase === 'idle' || state.phase === 'failed') && (
-        <Form report={report} planning={planning} conversion={conversion} />
+        <Form checkpoint={checkpoint} planning={planning} conversion={conversion} />
       )}
     </Section>
   );
 }
 
 interface FormProps {
-  report: Report;
+  checkpoint: OpenCheckpoint;
   planning: PlanControls;
   conversion: ConversionControls;
 }
 
-function Form({ report, planning, conversion }: FormProps): ReactNode {
+function Form({ checkpoint, planning, conversion }: FormProps): ReactNode {
+  const { report, choice } = checkpoint;
   const [able, setAble] = useState<Capabilities | null>(null);
   const [wanted, setWanted] = useState<SinkKind | null>(null);
+  const [cut, setCut] = useState<NonNullable<ConvertOptions['shards']>>('same');
   useEffect(() => {
-    capabilities().then(setAble, () => setAble({ opfs: false, picker: false }));
+    capabilities().then(setAble, () => setAble(NOTHING));
   }, []);
 
   const { to } = planning.choices;
   const outputBytes = planning.state.phase === 'planned' ? planning.state.plan.output_bytes : report.bf16_data_bytes;
-  const offers = able === null ? null : sinkOffers(able, outputBytes);
+  const isSet = choice.kind === 'set';
+  const offers = able === null ? null : sinkOffers(able, outputBytes, isSet);
   const sink = offers?.find((offer) => offer.kind === wanted) ?? offers?.[0] ?? null;
-  const name = to === null ? '' : outputName(report.sources[0]?.name ?? '', to);
+  const inFolder = sink?.kind === 'directory';
+  const first = report.sources[0]?.name ?? '';
+  const name = to === null ? '' : inFolder ? outputFolderName(choice.folder, first, to) : outputName(first, to);
+
+  // Only a folder takes several files; every change of it needs another plan.
+  const shards = inFolder ? cut : undefined;
+  const { change } = planning;
+  useEffect(() => {
+    if (planning.choices.shards !== shards) change({ shards });
+  }, [shards, planning.choices.shards, change]);
 
   // The picker comes first: it must open in the press itself, before anything is waited for.
   const start = async (): Promise<void> => {
@@ -83,6 +95,9 @@ function Form({ report, planning, conversion }: FormProps): ReactNode {
       offers={offers}
       sink={sink}
       onSink={setWanted}
+      cut={inFolder ? cut : null}
+      onCut={setCut}
+      inputFiles={report.sources.length}
       name={name}
       onStart={() => void start().catch(conversion.fail)}
     />
@@ -91,8 +106,12 @@ function Form({ report, planning, conversion }: FormProps): ReactNode {
 
 /** Null when the user thought better of it. */
 async function targetOf(kind: SinkKind, name: string): Promise<Target | null> {
-  if (kind !== 'picker') return { kind, name };
+  if (kind !== 'picker' && kind !== 'directory') return { kind, name };
   try {
+    if (kind === 'directory') {
+      const folder = await window.showDirectoryPicker?.({ id: 'weighbridge', mode: 'readwrite' });
+      return folder ? { kind, handle: folder, name } : null;
+    }
     const handle = await window.showSaveFilePicker?.({
       suggestedName: name,
       types: [{ description: 'safetensors checkpoint', accept: { 'application/octet-stream': ['.safetensors'] } }],

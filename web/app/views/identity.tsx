@@ -1,13 +1,21 @@
 // Which file this is, and its four numbers.
 import type { ReactNode } from 'react';
-import type { Report } from '../../engine/report';
+import type { Layout } from '../../engine/layouts';
+import type { Report, SetReport } from '../../engine/report';
 import { formatBinary, formatBytes, formatCount, formatDecimal } from '../../engine/units';
 import { plural, spokenCount } from '../format';
 import { Fold } from '../parts/fold';
 import { Name, Prose } from '../parts/text';
+import { IgnoredFiles, OtherChoices } from './chooser';
 
-export function Identity({ report, ignored }: { report: Report; ignored: string[] }): ReactNode {
-  const { sources, config } = report;
+interface IdentityProps {
+  report: Report;
+  layout: Layout;
+  onBack: () => void;
+}
+
+export function Identity({ report, layout, onBack }: IdentityProps): ReactNode {
+  const { sources, config, set } = report;
   const [only] = sources;
   return (
     <div className="identity">
@@ -34,8 +42,34 @@ export function Identity({ report, ignored }: { report: Report; ignored: string[
           <Name text={name} />: <Prose text={says} />
         </p>
       ))}
-      {ignored.length > 0 && <p className="soft">Not read: {ignored.join(', ')}</p>}
+      {set && <SetLine set={set} />}
+      <OtherChoices layout={layout} onBack={onBack} />
+      <IgnoredFiles ignored={layout.ignored} />
     </div>
+  );
+}
+
+/** What the index promises; what is wrong about it stands among the verdict's notes. */
+function SetLine({ set }: { set: SetReport }): ReactNode {
+  const { index, opened, shards, tensors, missing_shards } = set;
+  return (
+    <>
+      <p className="soft" data-testid="set">
+        <Name text={index} />: {formatCount(opened)} of {plural(shards, 'shard')} open, {plural(tensors, 'tensor')}{' '}
+        listed
+      </p>
+      {missing_shards.length > 0 && (
+        <Fold title={`Not here: ${plural(missing_shards.length, 'shard')}`}>
+          <ul className="plain-list">
+            {missing_shards.map(({ name, tensors: lost }) => (
+              <li key={name}>
+                <Name text={name} /> <span className="soft">{plural(lost.count, 'tensor')} only there</span>
+              </li>
+            ))}
+          </ul>
+        </Fold>
+      )}
+    </>
   );
 }
 

@@ -1,26 +1,32 @@
 // Before a file is open: what this does, where to put a file, examples, and what happens to the file.
 import { type ReactNode, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components';
+import type { GivenFile } from '../../engine/protocol';
 import { formatDecimal } from '../../engine/units';
+import { givenFiles } from '../dropped_files';
 import { type Example, fetchExample, listExamples } from '../examples';
 
 interface IntroProps {
   onChoose: () => void;
-  onFiles: (files: File[]) => void;
+  onChooseFolder: () => void;
+  onFiles: (files: GivenFile[]) => void;
   onFault: (names: string[], thrown: unknown) => void;
 }
 
-export function Intro({ onChoose, onFiles, onFault }: IntroProps): ReactNode {
+export function Intro({ onChoose, onChooseFolder, onFiles, onFault }: IntroProps): ReactNode {
   return (
     <div className="intro">
       <h1>Weigh a model checkpoint before you load it, and write fp8 models as bf16.</h1>
       <div className="drop-zone">
         <Button className="button button-main" onPress={onChoose}>
           Choose .safetensors files
+        </Button>{' '}
+        <Button className="button" onPress={onChooseFolder}>
+          Choose a folder
         </Button>
         <p>
-          or drop them anywhere on this page. Choose all parts of a sharded model, and its <code>config.json</code> if
-          there is one.
+          or drop files and folders anywhere on this page: a single file, all parts of a sharded model with its index
+          and <code>config.json</code>, or a whole pipeline.
         </p>
       </div>
       <Examples onFiles={onFiles} onFault={onFault} />
@@ -36,7 +42,7 @@ export function Intro({ onChoose, onFiles, onFault }: IntroProps): ReactNode {
   );
 }
 
-function Examples({ onFiles, onFault }: Omit<IntroProps, 'onChoose'>): ReactNode {
+function Examples({ onFiles, onFault }: Pick<IntroProps, 'onFiles' | 'onFault'>): ReactNode {
   const [examples, setExamples] = useState<Example[]>([]);
   useEffect(() => {
     let gone = false;
@@ -58,7 +64,10 @@ function Examples({ onFiles, onFault }: Omit<IntroProps, 'onChoose'>): ReactNode
             <Button
               className="link"
               onPress={() => {
-                fetchExample(example).then(onFiles, (thrown: unknown) => onFault([example.file], thrown));
+                fetchExample(example).then(
+                  (files) => onFiles(givenFiles(files)),
+                  (thrown: unknown) => onFault([example.file], thrown),
+                );
               }}
             >
               {example.title}

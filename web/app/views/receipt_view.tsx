@@ -8,8 +8,8 @@ import { plural } from '../format';
 import type { Saved } from '../hooks/use_conversion';
 import { Fact, Facts } from '../parts/facts';
 import { Fold } from '../parts/fold';
-import { Name } from '../parts/text';
-import { WORDS } from '../words';
+import { Name, Prose } from '../parts/text';
+import { RECIPE_SAYS, WORDS } from '../words';
 import { removeWorkingCopy } from '../working_copies';
 
 const TARGET_NAMES = { bf16: 'bf16', f16: 'fp16' } as const;
@@ -93,7 +93,7 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
   return (
     <Facts>
       <Fact name="Recipe">
-        <code>{receipt.recipe}</code> multiplied in float32, rounded once (to nearest, ties to even)
+        <code>{receipt.recipe}</code> {RECIPE_SAYS[receipt.recipe]}
       </Fact>
       <Fact name="Tensors">
         {formatCount(receipt.tensors)}: {formatCount(receipt.dequantized)} dequantized, {formatCount(receipt.cast)}{' '}
@@ -137,12 +137,43 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
           ))}
         </Fact>
       )}
+      {receipt.beside && <WrittenFiles receipt={receipt} />}
+      {receipt.notes.length > 0 && (
+        <Fact name="Notes">
+          {receipt.notes.map((note) => (
+            <p key={note}>
+              <Prose text={note} />
+            </p>
+          ))}
+        </Fact>
+      )}
       <Fact name="Size">{formatBytes(receipt.output_bytes)}</Fact>
       <Fact name="XXH64">
         <code data-testid="xxh64">{receipt.output_xxh64}</code>
       </Fact>
       <Fact name="Made by">Weighbridge {receipt.version}</Fact>
     </Facts>
+  );
+}
+
+function WrittenFiles({ receipt: { files, beside = [] } }: { receipt: Receipt }): ReactNode {
+  return (
+    <Fact name="Files">
+      <Fold title={plural(files.length, 'file of tensors', 'files of tensors')} level={4}>
+        <ul className="plain-list name-list">
+          {files.map(({ name, bytes }) => (
+            <li key={name}>
+              <Name text={name} /> <span className="soft">{formatBytes(bytes)}</span>
+            </li>
+          ))}
+        </ul>
+      </Fold>
+      {beside.map(({ name, changes }) => (
+        <p key={name}>
+          <Name text={name} /> <span className="soft">{changes.length === 0 ? 'as it was' : changes.join(', ')}</span>
+        </p>
+      ))}
+    </Fact>
   );
 }
 
