@@ -18,7 +18,9 @@ struct Matrix {
   uint64_t cols;
 };
 
-int bit_of(const std::vector<uint8_t>& bytes, uint64_t bit) { return bytes.at(static_cast<size_t>(bit / 8)) >> (bit % 8) & 1; }
+int bit_of(const std::vector<uint8_t>& bytes, uint64_t bit) {
+  return bytes.at(static_cast<size_t>(bit / 8)) >> (bit % 8) & 1;
+}
 
 /// Where bit b of field (i, j) stands, counted from the first bit of the stored matrix; by the pictures in fields.h.
 uint64_t place_of(const Matrix& m, uint64_t i, uint64_t j, uint32_t b) {
