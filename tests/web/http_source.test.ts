@@ -306,9 +306,12 @@ test('an interrupted read is cancelled, and the next one works', async () => {
   const source = await HttpSource.open(client(), address());
   hub.fault({ kind: 'stall', afterBytes: 1000 });
   const reading = caught(source.read(MIB, 2 * MIB));
+  const waiting = caught(source.read(2 * MIB, 3 * MIB));
   await new Promise((resolve) => setTimeout(resolve, 100));
   source.interrupt();
   expect(await reading).toMatchObject({ code: 'cancelled' });
+  expect(await waiting).toMatchObject({ code: 'cancelled' });
+  expect(hub.counts().cdn).toBe(2);
   expect(same(await source.read(MIB, 2 * MIB), FILE.subarray(MIB, 2 * MIB))).toBe(true);
 });
 

@@ -45,6 +45,8 @@ export class HttpSource implements ByteSource {
   #runBytes = RUN_BYTES_FIRST;
   /** where the windows given out so far by streams end */
   #position = -1;
+  /** a read that still waits for its turn must know that it is not wanted any more */
+  #interrupts = 0;
   /** reads from streams, one after the other */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -96,6 +98,7 @@ export class HttpSource implements ByteSource {
 
   /** A conversion that begins again reads again, and hashes what it reads. */
   interrupt(): void {
+    this.#interrupts += 1;
     this.#file.client.interrupt();
     this.#hashAnew();
   }
@@ -137,7 +140,11 @@ export class HttpSource implements ByteSource {
     const inHeader = begin < this.#headerEnd;
     if (begin !== this.#position && !inHeader && end - begin < SMALL_BYTES_MAX) return this.#fromBlocks(bytes, begin);
     this.#position = end;
-    const reading = this.#turn.then(() => this.#fromStream(bytes, begin, end));
+    const interrupts = this.#interrupts;
+    const reading = this.#turn.then(() => {
+      if (interrupts !== this.#interrupts) throw new CoreError('cancelled', this.name, 'stopped by the user');
+      return this.#fromStream(bytes, begin, end);
+    });
     this.#turn = reading.catch(() => {});
     return reading;
   }
