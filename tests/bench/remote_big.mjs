@@ -51,9 +51,11 @@ async function main() {
   const hub = await startHub();
   try {
     hub.addRepo('owner/big', { 'model.safetensors': fileContent(source, sha256) });
-    // five of the long transfers, each in the middle of what it was to bring
+    // Five of the long transfers (64 MiB each, after the first few), spread over the file, each somewhere in its middle.
+    const apart = Math.floor((size / 2 ** 26 - 10) / DROPS);
+    if (apart < 1) throw new Error('the file is too small for five long transfers: --gib 1 or more');
     for (let i = 0; i < DROPS; i++) {
-      hub.fault({ kind: 'drop', afterBytes: 1_000_000 + Math.floor((size / 2 ** 32) * i * 7_654_321), skip: 2 });
+      hub.fault({ kind: 'drop', afterBytes: 1_000_000 + i * 7_654_321, skip: i === 0 ? 5 : apart - 1 });
     }
     const begun = performance.now();
     const options = ['--to', 'bf16', '--json', '-o', output, 'hf://owner/big'];
