@@ -9,7 +9,7 @@ import type { Saved } from '../hooks/use_conversion';
 import { Fact, Facts } from '../parts/facts';
 import { Fold } from '../parts/fold';
 import { Name, Prose } from '../parts/text';
-import { WORDS } from '../words';
+import { RECIPE_SAYS, WORDS } from '../words';
 import { removeWorkingCopy } from '../working_copies';
 import { spent } from './place_line';
 
@@ -94,7 +94,7 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
   return (
     <Facts>
       <Fact name="Recipe">
-        <code>{receipt.recipe}</code> multiplied in float32, rounded once (to nearest, ties to even)
+        <code>{receipt.recipe}</code> {RECIPE_SAYS[receipt.recipe]}
       </Fact>
       <Fact name="Tensors">
         {formatCount(receipt.tensors)}: {formatCount(receipt.dequantized)} dequantized, {formatCount(receipt.cast)}{' '}
