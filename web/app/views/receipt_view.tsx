@@ -157,7 +157,7 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
           <Name text={name} />: SHA-256 {says} {sha256 !== null && <code data-testid="source-sha256">{sha256}</code>}
         </Fact>
       ))}
-      {receipt.traffic && <Fact name="Read">{spent(receipt.traffic)}</Fact>}
+      {receipt.traffic && <Fact name="Transfer">{spent(receipt.traffic)}</Fact>}
       <Fact name="Made by">Weighbridge {receipt.version}</Fact>
     </Facts>
   );
