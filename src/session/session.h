@@ -59,6 +59,11 @@ class Session {
   Reply tensors(uint64_t first, uint64_t count);
   Reply pairs(uint64_t first, uint64_t count);
   Reply plan();
+  /// Of a plan of copies only, which the host carries out itself: where each tensor stands, a file's header, and
+  /// that it is done. Errc: wrong_state.
+  Reply copies(uint64_t first, uint64_t count);
+  Reply output_header(uint64_t file);
+  Reply copied(bool verified);
   Reply receipt();
   /// The text of the output's index; needs a plan that has one. Errc: wrong_state.
   Reply output_index();
@@ -71,6 +76,7 @@ class Session {
   void finish(JobKind kind);
   void finish_inspection();
   const Error* obstacle() const;
+  bool plan_is_copies() const { return plan_ && plan_->questions.empty() && copies_only(*plan_); }
   Reply refuse(const Error& error);
   void abandon_job();
 
@@ -98,6 +104,7 @@ class Session {
   std::deque<Window> outstanding_;  // handed out and not fed
 
   bool converted_ = false;
+  bool hashed_ = true;
   bool verified_ = false;
   std::vector<StepOutcome> outcomes_;
   uint64_t output_hash_ = 0;

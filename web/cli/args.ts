@@ -43,15 +43,16 @@ export const USAGE = `usage:
       what is in the checkpoint: dtypes, pairs of weight and scale, problems
   weighbridge ram [--json] [--file NAME] PATH...
       how much memory each way of loading it takes
-  weighbridge convert --to bf16|f16 -o OUT [--others keep|cast] [--assume SUBJECT=CHOICE]...
+  weighbridge convert --to bf16|f16|stored -o OUT [--others keep|cast] [--assume SUBJECT=CHOICE]...
                       [--shard-size SIZE] [--no-verify] [--progress] [--json] [--file NAME] PATH...
       writes the dequantized checkpoint: one file when OUT ends in .safetensors, else a folder
-  weighbridge verify --from PATH --to bf16|f16 [--others keep|cast] [--assume SUBJECT=CHOICE]...
+  weighbridge verify --from PATH --to bf16|f16|stored [--others keep|cast] [--assume SUBJECT=CHOICE]...
                      [--shard-size SIZE] [--progress] [--json] [--file NAME] OUT
       computes the conversion of PATH again and compares it with OUT
 
 PATH is a .safetensors file, the index of a sharded set, a folder, or several files of one set. --file NAME
-chooses among the checkpoints of a folder. --shard-size 5GB cuts the output into files of that size at most.
+chooses among the checkpoints of a folder. --to stored converts nothing: files are only joined or cut.
+--shard-size 5GB cuts the output into files of that size at most.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 a decision is needed.
 `;
 
@@ -142,7 +143,11 @@ interface ConversionWords {
 }
 
 function conversionOptions({ to, others, assume, 'shard-size': size }: ConversionWords): ConvertOptions {
-  if (to !== 'bf16' && to !== 'f16') throw new UsageError('the target dtype is required: --to bf16 or --to f16');
+  if (to !== 'bf16' && to !== 'f16' && to !== 'stored') {
+    throw new UsageError(
+      'the target dtype is required: --to bf16 or --to f16, or --to stored to only join or cut files',
+    );
+  }
   if (others !== undefined && others !== 'keep' && others !== 'cast') {
     throw new UsageError('--others is keep (the default) or cast');
   }

@@ -229,9 +229,12 @@ export interface PairRow {
   issues: CoreIssue[];
 }
 
+/** stored: nothing is converted, files are only joined or cut */
+export type Target = 'bf16' | 'f16' | 'stored';
+
 /** Options of ram, plan and convert. `to` is required by plan and convert. */
 export interface ConvertOptions {
-  to: 'bf16' | 'f16';
+  to: Target;
   others: 'keep' | 'cast';
   /** subject (scheme, error code or tensor name) -> choice */
   assume: Record<string, string>;
@@ -240,7 +243,7 @@ export interface ConvertOptions {
 }
 
 export interface PlanReport {
-  to: 'bf16' | 'f16';
+  to: Target;
   others: 'keep' | 'cast';
   /** of the output, in the order they are written; the names count where it is a folder */
   files: { name: string; bytes: number }[];
@@ -255,6 +258,8 @@ export interface PlanReport {
   copied: number;
   /** weights that stay quantized because somebody chose so */
   kept_quantized: number;
+  /** nothing is computed: the bytes do not pass through the core */
+  copies_only: boolean;
   dropped: number;
   notes: string[];
 }
@@ -265,7 +270,7 @@ export interface Receipt extends PlanReport {
   version: string;
   sources: { name: string; size_bytes: number }[];
   assumed: { subject: string; choice: string; tensors: number }[];
-  /** XXH64 of every byte of the output, hexadecimal */
+  /** XXH64 of every byte of the output, hexadecimal; "" where the core did not see them (copies only) */
   output_xxh64: string;
   verified: boolean;
   f16_overflow: number;

@@ -47,7 +47,7 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
       const kept = changed.to === undefined || changed.to === choices.to ? asked : [];
       setChoices(next);
       setAsked(kept);
-      const options = optionsOf(next, [...known, ...kept]);
+      const options = optionsOf(next, concerning(next.to, [...known, ...kept]));
       if (options === null) return;
       if (busy.current) void client.cancel().catch(() => {});
       const show = (shown: PlanState): void => {
@@ -76,7 +76,12 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
     }
   }, []);
 
-  return { choices, decisions: [...known, ...asked], state, change, settled };
+  return { choices, decisions: concerning(choices.to, [...known, ...asked]), state, change, settled };
+}
+
+/** Where nothing is converted, only a missing shard is a question. */
+function concerning(to: Choices['to'], decisions: readonly Decision[]): readonly Decision[] {
+  return to === 'stored' ? decisions.filter(({ code }) => code === 'shard_missing') : decisions;
 }
 
 function optionsOf({ to, others, shards, answers }: Choices, decisions: readonly Decision[]): ConvertOptions | null {

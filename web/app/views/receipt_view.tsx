@@ -12,7 +12,7 @@ import { Name, Prose } from '../parts/text';
 import { WORDS } from '../words';
 import { removeWorkingCopy } from '../working_copies';
 
-const TARGET_NAMES = { bf16: 'bf16', f16: 'fp16' } as const;
+const TARGET_NAMES = { bf16: 'of bf16', f16: 'of fp16', stored: 'as they were' } as const;
 
 interface ReceiptViewProps {
   receipt: Receipt;
@@ -27,7 +27,7 @@ export function ReceiptView({ receipt, saved, onAgain, onCopies }: ReceiptViewPr
   return (
     <div className="receipt" data-testid="receipt">
       <h3 ref={heading} tabIndex={-1}>
-        Done: {formatDecimal(receipt.output_bytes)} of {TARGET_NAMES[receipt.to]}
+        Done: {formatDecimal(receipt.output_bytes)} {TARGET_NAMES[receipt.to]}
         {receipt.verified ? ', read back and verified' : ', not verified'}
       </h3>
       <SavedFile saved={saved} bytes={receipt.output_bytes} onCopies={onCopies} />
@@ -93,7 +93,13 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
   return (
     <Facts>
       <Fact name="Recipe">
-        <code>{receipt.recipe}</code> multiplied in float32, rounded once (to nearest, ties to even)
+        {receipt.copies_only ? (
+          'nothing was computed; every byte of the tensors is that of the input'
+        ) : (
+          <>
+            <code>{receipt.recipe}</code> multiplied in float32, rounded once (to nearest, ties to even)
+          </>
+        )}
       </Fact>
       <Fact name="Tensors">
         {formatCount(receipt.tensors)}: {formatCount(receipt.dequantized)} dequantized, {formatCount(receipt.cast)}{' '}
@@ -148,9 +154,11 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
         </Fact>
       )}
       <Fact name="Size">{formatBytes(receipt.output_bytes)}</Fact>
-      <Fact name="XXH64">
-        <code data-testid="xxh64">{receipt.output_xxh64}</code>
-      </Fact>
+      {receipt.output_xxh64 !== '' && (
+        <Fact name="XXH64">
+          <code data-testid="xxh64">{receipt.output_xxh64}</code>
+        </Fact>
+      )}
       <Fact name="Made by">Weighbridge {receipt.version}</Fact>
     </Facts>
   );
