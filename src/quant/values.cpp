@@ -66,11 +66,12 @@ Shape integers_of(const Tensor& tensor, ByteView bytes) {
   return integers;
 }
 
-bool wants(const Tensor& tensor) {
+bool wants(const Tensor& tensor, uint64_t scale_bytes_max) {
   if (tensor.missing_bytes != 0 || !tensor.unknown_dtype.empty() || tensor.bytes() == 0) return false;
   if (tensor.bytes() > kSmallTensorBytes) return false;
   if (tensor.dtype == Dtype::BOOL || ends_with(tensor.name, kComfyQuant) || description_of(tensor)) return true;
-  return named_like_a_scale(tensor.name) || named_like_a_global_scale(tensor.name) ||
+  return (named_like_a_scale(tensor.name) && tensor.bytes() <= scale_bytes_max) ||
+         named_like_a_global_scale(tensor.name) ||
          (tensor.elements <= kInlineElements && dtype_info(tensor.dtype).is_float);
 }
 
@@ -95,12 +96,12 @@ void ScaleStats::add(const float* values, size_t n) {
 
 float ScaleStats::largest_magnitude() const { return std::max(std::fabs(min), std::fabs(max)); }
 
-std::vector<uint32_t> SmallValues::wanted(const Inventory& inventory) {
+std::vector<uint32_t> SmallValues::wanted(const Inventory& inventory, uint64_t scale_bytes_max) {
   std::vector<uint32_t> indices;
   uint64_t total_bytes = 0;
   for (uint32_t i = 0; i < inventory.tensors.size(); ++i) {
     const Tensor& tensor = inventory.tensors[i];
-    if (!wants(tensor) || total_bytes + tensor.bytes() > kSmallTotalBytes) continue;
+    if (!wants(tensor, scale_bytes_max) || total_bytes + tensor.bytes() > kSmallTotalBytes) continue;
     total_bytes += tensor.bytes();
     indices.push_back(i);
   }

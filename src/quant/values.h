@@ -17,6 +17,8 @@ namespace wb {
 inline constexpr uint64_t kSmallTensorBytes = 64 * 1024;
 /// All small tensors together; what is beyond it waits for the scan.
 inline constexpr uint64_t kSmallTotalBytes = 16 * 1024 * 1024;
+/// Where every read is a request to a server, longer scales wait for the scan.
+inline constexpr uint64_t kSparingScaleBytes = 64;
 /// Second-level scales are kept whole up to this many: one per expert of a stack.
 inline constexpr uint64_t kGlobalScales = 4096;
 /// Values shown inline in the tensor table.
@@ -41,8 +43,9 @@ struct ScaleStats {
 
 class SmallValues {
  public:
-  /// Indices of the tensors worth reading, by source and offset.
-  static std::vector<uint32_t> wanted(const Inventory& inventory);
+  /// Indices of the tensors worth reading, by source and offset. Scales of more bytes than that are left out;
+  /// a scan reads them all the same.
+  static std::vector<uint32_t> wanted(const Inventory& inventory, uint64_t scale_bytes_max = kSmallTensorBytes);
 
   /// Takes the bytes of one wanted tensor. Problems with markers and flags go to `warnings`.
   void take(const Inventory& inventory, uint32_t tensor, ByteView bytes, std::vector<Error>& warnings);

@@ -6,8 +6,9 @@
 
 namespace wb {
 
-Result<std::unique_ptr<InspectJob>> InspectJob::create(std::vector<Source> sources) {
+Result<std::unique_ptr<InspectJob>> InspectJob::create(std::vector<Source> sources, uint64_t scale_bytes_max) {
   auto job = std::make_unique<InspectJob>();
+  job->scale_bytes_max_ = scale_bytes_max;
   WB_TRY(job->window_, Buffer::create(kWindowBytes));
   for (Source& source : sources) {
     job->headings_.emplace_back();
@@ -175,7 +176,7 @@ JobStep InspectJob::finish_headers() {
   headings_.clear();
   if (result_.refusal) return JobStep::done;
 
-  small_ = SmallValues::wanted(inventory);
+  small_ = SmallValues::wanted(inventory, scale_bytes_max_);
   if (small_.empty()) return JobStep::done;
   std::vector<Range> ranges;
   for (const uint32_t index : small_) {

@@ -30,7 +30,8 @@ struct Inspection {
 class InspectJob final : public Job {
  public:
   /// The sources' names and sizes; the rest of each is filled in. Errc: out_of_memory.
-  static Result<std::unique_ptr<InspectJob>> create(std::vector<Source> sources);
+  /// Longer scales are not looked into.
+  static Result<std::unique_ptr<InspectJob>> create(std::vector<Source> sources, uint64_t scale_bytes_max);
 
   JobStep begin() override;
   std::optional<Window> next_read() override;
@@ -62,6 +63,7 @@ class InspectJob final : public Job {
   size_t finished_ = 0;
   std::deque<Window> pending_;
   Buffer window_;
+  uint64_t scale_bytes_max_ = kSmallTensorBytes;
   std::vector<uint32_t> small_;
   std::optional<RangeReader> small_reader_;
   Inspection result_;

@@ -28,6 +28,13 @@ Reply Session::add_source(std::string_view name, uint64_t size_bytes) {
   return Reply::ok;
 }
 
+Reply Session::read_sparingly() {
+  if (inspected_ || job_) return refuse({Errc::wrong_state, {}, "how to read is said before the first job"});
+  sparing_ = true;
+  reply_ = "{}";
+  return Reply::ok;
+}
+
 Reply Session::add_side_file(std::string_view name, ByteView text) {
   if (inspected_ || job_)
     return refuse({Errc::wrong_state, std::string(name), "side files are added before the first job"});
@@ -65,7 +72,7 @@ Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
   switch (kind) {
     case JobKind::inspect: {
       if (inspected_ || sources_.empty()) break;
-      return InspectJob::create(std::move(sources_));
+      return InspectJob::create(std::move(sources_), sparing_ ? kSparingScaleBytes : kSmallTensorBytes);
     }
     case JobKind::scan: {
       if (inspected_ && options_ && !opened) return tl::unexpected(*obstacle());

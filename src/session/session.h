@@ -36,6 +36,8 @@ class Session {
  public:
   /// size_bytes < 2^53. Before Job::inspect. Errc: wrong_state.
   Reply add_source(std::string_view name, uint64_t size_bytes);
+  /// The sources are far away: inspecting reads no scale longer than kSparingScaleBytes. Errc: wrong_state.
+  Reply read_sparingly();
   /// config.json and the like; one that cannot be read becomes a warning. Errc: wrong_state.
   Reply add_side_file(std::string_view name, ByteView text);
   /// model.safetensors.index.json; one that cannot be used refuses the input. `whole`: the sources are the
@@ -87,6 +89,7 @@ class Session {
   std::optional<ShardIndex> index_;  // until it is compared with the shards
   std::optional<Error> index_error_;
   bool whole_set_ = true;
+  bool sparing_ = false;
 
   bool inspected_ = false;
   Inspection inspection_;

@@ -21,6 +21,7 @@ class SessionBinding {
     if (!exact(size_bytes)) return static_cast<int>(wb::Reply::error);
     return static_cast<int>(session_.add_source(name, static_cast<uint64_t>(size_bytes)));
   }
+  int read_sparingly() { return static_cast<int>(session_.read_sparingly()); }
   int add_side_file(const std::string& name, double length_bytes) {
     if (!input_ || !exact(length_bytes) || length_bytes > input_bytes_) return static_cast<int>(wb::Reply::error);
     return static_cast<int>(session_.add_side_file(name, {input_, static_cast<size_t>(length_bytes)}));
@@ -84,6 +85,7 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
   emscripten::class_<SessionBinding>("Session")
       .constructor<>()
       .function("addSource", &SessionBinding::add_source)
+      .function("readSparingly", &SessionBinding::read_sparingly)
       .function("addSideFile", &SessionBinding::add_side_file)
       .function("addIndex", &SessionBinding::add_index)
       .function("setOptions", &SessionBinding::set_options)

@@ -102,3 +102,11 @@ test.each([
 ])('%j is wrong usage', (argv) => {
   expect(() => parseCommand(argv)).toThrow(UsageError);
 });
+
+test('a mirror and a token in a file', () => {
+  const words = ['inspect', 'hf://o/r', '--endpoint', 'https://mirror.test', '--token-file', 't'];
+  expect(parseCommand(words)).toMatchObject({
+    paths: ['hf://o/r'],
+    remote: { endpoint: 'https://mirror.test', tokenFile: 't' },
+  });
+});

@@ -79,6 +79,10 @@ class FakeSession implements CoreSession {
     return this.#called(`addSource ${name} ${sizeBytes}`);
   }
 
+  readSparingly(): Status {
+    return this.#called('readSparingly');
+  }
+
   addIndex(name: string, lengthBytes: number, whole: boolean): Status {
     const text = new TextDecoder().decode(this.module.HEAPU8.subarray(IN_AT, IN_AT + lengthBytes));
     const files = Object.values((JSON.parse(text) as { weight_map: Record<string, string> }).weight_map);

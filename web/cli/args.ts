@@ -10,6 +10,13 @@ export interface InputWords {
   paths: string[];
   /** which of several checkpoints in a folder */
   file: string | undefined;
+  remote?: RemoteWords | undefined;
+}
+
+/** How to reach a server; HF_ENDPOINT and HF_TOKEN stand in for what is not given. */
+export interface RemoteWords {
+  endpoint: string | undefined;
+  tokenFile: string | undefined;
 }
 
 export interface ConvertCommand extends InputWords {
@@ -50,15 +57,19 @@ export const USAGE = `usage:
                      [--shard-size SIZE] [--progress] [--json] [--file NAME] OUT
       computes the conversion of PATH again and compares it with OUT
 
-PATH is a .safetensors file, the index of a sharded set, a folder, or several files of one set. --file NAME
-chooses among the checkpoints of a folder. --to stored converts nothing: files are only joined or cut.
---shard-size 5GB cuts the output into files of that size at most.
+PATH is a .safetensors file, the index of a sharded set, a folder, or several files of one set; or
+hf://owner/repo[@revision][/path], a huggingface.co address, or the https address of a .safetensors file or an index,
+of which only the needed parts are read. --file NAME chooses among the checkpoints of a folder or a repo.
+--endpoint URL (or HF_ENDPOINT) names a mirror of the Hub; --token-file PATH (or HF_TOKEN) holds a read token.
+--to stored converts nothing: files are only joined or cut. --shard-size 5GB cuts the output into files of that size
+at most.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 a decision is needed.
 `;
 
 const FLAG = { type: 'boolean', default: false } as const;
 const WORD = { type: 'string' } as const;
 const WORDS = { type: 'string', multiple: true, default: [] as string[] } as const;
+const REMOTE = { endpoint: WORD, 'token-file': WORD } as const;
 const CONVERSION = {
   json: FLAG,
   progress: FLAG,
@@ -67,6 +78,7 @@ const CONVERSION = {
   others: WORD,
   assume: WORDS,
   'shard-size': WORD,
+  ...REMOTE,
 } as const;
 
 export function parseCommand(argv: readonly string[]): Command {
@@ -89,23 +101,23 @@ export function parseCommand(argv: readonly string[]): Command {
 }
 
 function parseInspect(args: string[]): Command {
-  const options = { json: FLAG, tensors: FLAG, pairs: FLAG, file: WORD };
+  const options = { json: FLAG, tensors: FLAG, pairs: FLAG, file: WORD, ...REMOTE };
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
   const { json, tensors, pairs } = values;
-  const input = inputWords(positionals, values.file);
+  const input = inputWords(positionals, values);
   return { kind: 'inspect', ...input, json, allTensors: tensors, allPairs: pairs };
 }
 
 function parseRam(args: string[]): Command {
-  const options = { json: FLAG, file: WORD };
+  const options = { json: FLAG, file: WORD, ...REMOTE };
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
-  return { kind: 'ram', ...inputWords(positionals, values.file), json: values.json };
+  return { kind: 'ram', ...inputWords(positionals, values), json: values.json };
 }
 
 function parseConvert(args: string[]): Command {
   const options = { ...CONVERSION, output: { type: 'string', short: 'o' }, 'no-verify': FLAG } as const;
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
-  const input = inputWords(positionals, values.file);
+  const input = inputWords(positionals, values);
   if (!values.output) throw new UsageError('convert needs -o OUT, the file or folder to write');
   return {
     kind: 'convert',
@@ -127,7 +139,7 @@ function parseVerify(args: string[]): Command {
   if (!values.from) throw new UsageError('verify needs --from PATH, the checkpoint that was converted');
   return {
     kind: 'verify',
-    ...inputWords([values.from], values.file),
+    ...inputWords([values.from], values),
     json: values.json,
     output,
     options: conversionOptions(values),
@@ -175,9 +187,16 @@ function parseAssumptions(words: string[]): Record<string, string> {
   return Object.fromEntries(assumed);
 }
 
-function inputWords(positionals: string[], file: string | undefined): InputWords {
+interface GivenWords {
+  file?: string | undefined;
+  endpoint?: string | undefined;
+  'token-file'?: string | undefined;
+}
+
+function inputWords(positionals: string[], { file, endpoint, 'token-file': tokenFile }: GivenWords): InputWords {
   if (!positionals[0]) throw new UsageError('a PATH is missing');
-  return { paths: positionals, file };
+  const remote = endpoint === undefined && tokenFile === undefined ? undefined : { endpoint, tokenFile };
+  return { paths: positionals, file, remote };
 }
 
 /** parseArgs throws a TypeError that begins with a sentence for the user. */

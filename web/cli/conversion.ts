@@ -1,5 +1,5 @@
 // One conversion run to its end: interrupts, progress on standard error, and what came of it.
-import { CoreError, type ErrorCode } from '../engine/errors';
+import { CoreError, type ErrorCode, SERVER_CODES } from '../engine/errors';
 import type { Core } from '../engine/heap';
 import { Checkpoint, type ConvertReply, type JobHooks } from '../engine/pipeline';
 import type { ConvertOptions, Report } from '../engine/report';
@@ -53,6 +53,7 @@ const ENVIRONMENT_CODES: readonly ErrorCode[] = [
   'source_changed',
   'core_crash',
   'wrong_state',
+  ...SERVER_CODES,
 ];
 
 function isRefusal(thrown: unknown): thrown is CoreError {

@@ -10,14 +10,14 @@ import { type FoundInput, findInput, type OpenedInput } from './input';
 import { decisionList, issueLine, issueList } from './issues_text';
 import { type Print, printError } from './print';
 import { comparisonWith, type Target, targetOf } from './target';
-import { facts, plain } from './text';
+import { facts, plain, trafficFacts } from './text';
 
 const DONE = 0;
 const REFUSED = 1;
 const DECISION_NEEDED = 3;
 
 export async function convert(core: Core, command: ConvertCommand, print: Print): Promise<number> {
-  const found = await findInput(core, command.paths, command.file);
+  const found = await findInput(core, command.paths, command.file, command.remote);
   if (found.choice.kind === 'pipeline') return convertPipeline(core, found, command, print);
   const input = await onlyPart(found, command.paths).open();
   const isSet = found.choice.kind === 'set';
@@ -29,7 +29,10 @@ export async function convert(core: Core, command: ConvertCommand, print: Print)
 export async function verify(core: Core, command: VerifyCommand, print: Print): Promise<number> {
   const target = await comparisonWith(command.output, command.options);
   try {
-    const input = await onlyPart(await findInput(core, command.paths, command.file), command.paths).open();
+    const input = await onlyPart(
+      await findInput(core, command.paths, command.file, command.remote),
+      command.paths,
+    ).open();
     const { reply, report } = await run(core, input, target, command, false);
     if (reply.kind === 'converted') reply.receipt.verified = true;
     const text = `${plain(command.output)} is exactly what converting ${command.paths.map(plain).join(', ')} gives: `;
@@ -136,6 +139,10 @@ function receiptText(path: string, receipt: Receipt): string {
   }
   const alike = (receipt.beside ?? []).filter(({ changes }) => changes.length === 0);
   if (alike.length > 0) rows.push(['carried along', alike.map(({ name }) => name).join(', ')]);
+  for (const { name, sha256, says } of receipt.source_checks ?? []) {
+    rows.push(['source', `${name}: SHA-256 ${says}${sha256 === null ? '' : ` (${sha256})`}`]);
+  }
+  rows.push(...trafficFacts(receipt.traffic));
   for (const note of receipt.notes) rows.push(['note', note]);
   return `Wrote ${plain(path)}\n${facts(rows)}\n`;
 }

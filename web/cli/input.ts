@@ -5,6 +5,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { CoreError } from '../engine/errors';
 import { choose, inputOf, layOutTree, strayNotes } from '../engine/file_tree';
 import type { Core } from '../engine/heap';
+import { looksRemote } from '../engine/hub_address';
 import {
   baseName,
   type Choice,
@@ -16,8 +17,10 @@ import {
 } from '../engine/layouts';
 import type { CheckpointInput } from '../engine/pipeline';
 import { isSideFile } from '../engine/side_files';
+import type { RemoteWords } from './args';
 import { readError } from './file_source';
 import { FolderTree } from './folder_tree';
+import { findOnServer } from './remote_input';
 
 export interface OpenedInput extends CheckpointInput {
   /** of the sources */
@@ -34,8 +37,14 @@ export interface FoundInput {
 }
 
 /** `paths`: a file, an index, a folder, or several files that belong together. `name`: which of several choices. */
-export async function findInput(core: Core, paths: readonly string[], name?: string): Promise<FoundInput> {
+export async function findInput(
+  core: Core,
+  paths: readonly string[],
+  name?: string,
+  remote?: RemoteWords,
+): Promise<FoundInput> {
   const [path = '', ...more] = paths;
+  if (looksRemote(path)) return findOnServer(core, paths, name, remote);
   if (more.length > 0) return findTogether(core, paths, name);
   const found = await statOf(path);
   if (found === null) throw new CoreError('not_found', path, 'there is no such file');

@@ -13,7 +13,7 @@ import { decisionList, issueLine, issueList } from './issues_text';
 import { printReportJson } from './json_report';
 import { pages } from './pages';
 import type { Print } from './print';
-import { type Column, facts, percent, plain, plural, shapeText, shorten, table } from './text';
+import { type Column, facts, percent, plain, plural, shapeText, shorten, table, trafficFacts } from './text';
 
 const PAIRS_SHOWN = 20;
 const METADATA_VALUE_MAX = 80;
@@ -27,7 +27,7 @@ export interface InspectOptions extends InputWords {
 }
 
 export async function inspect(core: Core, options: InspectOptions, print: Print): Promise<number> {
-  const found = await findInput(core, options.paths, options.file);
+  const found = await findInput(core, options.paths, options.file, options.remote);
   if (found.choice.kind === 'pipeline') return inspectPipeline(core, found, options.json, print);
   let refused = false;
   for (const part of found.parts) {
@@ -54,6 +54,8 @@ async function inspectPipeline(core: Core, found: FoundInput, json: boolean, pri
   if (json) await print(`${JSON.stringify({ format: 'weighbridge.pipeline', components, sum })}\n`);
   else
     await print(`${plain(found.choice.title)}\n\n${componentTable(components, sum)}\n${componentIssues(components)}`);
+  const cost = trafficFacts(components.at(-1)?.report.traffic);
+  if (!json && cost.length > 0) await print(`\n${facts(cost)}\n`);
   if (!json) await print(ignoredText(found.ignored));
   return components.some(({ report }) => report.error !== undefined) ? 1 : 0;
 }
@@ -137,6 +139,7 @@ function numbers(report: Report): string {
     ['header', formatBytes(report.header_bytes)],
     ['tensor data', formatExactSize(report.data_bytes)],
     ['as bf16', formatExactSize(report.bf16_data_bytes)],
+    ...trafficFacts(report.traffic),
   ]);
 }
 

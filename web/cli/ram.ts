@@ -8,14 +8,14 @@ import { componentReports } from './components';
 import { findInput } from './input';
 import { issueLine } from './issues_text';
 import type { Print } from './print';
-import { type Column, plain, table } from './text';
+import { type Column, plain, table, trafficFacts } from './text';
 
 interface RamOptions extends InputWords {
   json: boolean;
 }
 
 export async function ram(core: Core, options: RamOptions, print: Print): Promise<number> {
-  const found = await findInput(core, options.paths, options.file);
+  const found = await findInput(core, options.paths, options.file, options.remote);
   const components = await componentReports(core, found);
   const refused = components.some(({ report }) => report.error !== undefined);
   const [only] = components;
@@ -63,7 +63,7 @@ function ramText(report: Report): string {
     return `${names}\nREFUSED: ${issueLine(report.error)}\n`;
   const { per_dtype, load_stages, loaders } = report.ram;
   const sections = [
-    `${names}\n`,
+    `${[names, ...trafficFacts(report.traffic).map((row) => row.join(': '))].join('\n')}\n`,
     `Weights in memory, by the dtype they are held in\n${perDtypeTable(per_dtype)}\n`,
     `While loading: dequantizing through float32 against straight to bf16\n${stageTable(load_stages)}\n`,
   ];

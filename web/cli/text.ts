@@ -1,6 +1,7 @@
 // Plain text for a terminal: tables in ASCII, and names from untrusted files made harmless.
 
-import { formatCount } from '../engine/units';
+import type { Traffic } from '../engine/http_client';
+import { formatCount, formatExactSize } from '../engine/units';
 
 /** Control characters in a tensor name could move the cursor or recolour the terminal. */
 export function plain(text: string): string {
@@ -59,4 +60,11 @@ export function percent(part: number, whole: number): string {
 
 export function plural(count: number, one: string): string {
   return `${formatCount(count)} ${count === 1 ? one : `${one}s`}`;
+}
+
+/** What reading from a server has cost; nothing for local files. */
+export function trafficFacts(traffic: Traffic | undefined): [string, string][] {
+  if (traffic === undefined) return [];
+  const again = traffic.retries > 0 ? `, ${formatCount(traffic.retries)} of them repeated` : '';
+  return [['read', `${plural(traffic.requests, 'request')}${again}, ${formatExactSize(traffic.bytes)}`]];
 }

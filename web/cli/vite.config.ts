@@ -7,6 +7,8 @@ const atRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, 
 export default defineConfig({
   root: atRoot('web/cli'),
   publicDir: false,
+  // what is built runs without node_modules
+  ssr: { noExternal: true },
   build: {
     ssr: true,
     outDir: atRoot('build/cli'),

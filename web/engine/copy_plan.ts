@@ -97,22 +97,33 @@ function asPiece(run: [source: number, begin: number, end: number] | null, sourc
   return [{ kind: 'copy', source, begin: run[1], end: run[2] }];
 }
 
-/** Slices of files where both sides know them, else windows. */
+/** Slices of files where both sides know them, else windows, the next one read while this one is written. */
 async function copy(source: ByteSource, begin: number, end: number, sink: ByteSink, hooks: CopyHooks): Promise<void> {
   const { meter, throwIfCancelled } = hooks;
-  const slices = source.slice !== undefined && sink.append !== undefined;
-  const stepBytes = slices ? SLICE_BYTES : WINDOW_BYTES;
-  for (let at = begin; at < end; at += stepBytes) {
-    throwIfCancelled();
-    const until = Math.min(end, at + stepBytes);
-    if (source.slice !== undefined && sink.append !== undefined) {
+  if (source.slice !== undefined && sink.append !== undefined) {
+    for (let at = begin; at < end; at += SLICE_BYTES) {
+      throwIfCancelled();
+      const until = Math.min(end, at + SLICE_BYTES);
       await sink.append(source.slice(at, until));
-    } else {
-      const bytes = await source.read(at, until);
-      await sink.write(bytes);
-      source.release(bytes);
+      if (meter.add(until - at)) await letMessagesIn();
     }
-    if (meter.add(until - at)) await letMessagesIn();
+    return;
+  }
+  const readAt = (at: number): Promise<Uint8Array> | null => {
+    if (at >= end) return null;
+    const reading = source.read(at, Math.min(end, at + WINDOW_BYTES));
+    reading.catch(() => {}); // awaited in its turn; until then a failure must not count as unhandled
+    return reading;
+  };
+  let reading = readAt(begin);
+  for (let at = begin; reading !== null; at += WINDOW_BYTES) {
+    throwIfCancelled();
+    const bytes = await reading;
+    reading = readAt(at + WINDOW_BYTES);
+    await sink.write(bytes);
+    const length = bytes.length;
+    source.release(bytes);
+    if (meter.add(length)) await letMessagesIn();
   }
 }
 

@@ -36,6 +36,8 @@ export enum Status {
 /** Pointers are byte offsets into the heap and die with the next call that may grow memory. */
 export interface CoreSession {
   addSource(name: string, sizeBytes: number): Status;
+  /** the sources are far away: long scales are read when a conversion is planned, not before */
+  readSparingly(): Status;
   /** a side file (config.json, ...) whose bytes stand at inPtr */
   addSideFile(name: string, lengthBytes: number): Status;
   /** the index of a set, whose bytes stand at inPtr; whole: the sources are the set. Replies {"files": [...]} */

@@ -116,6 +116,22 @@ export const ERROR_CODES = [
   'format_added',
 ] as const;
 
+/** What a server or the way to it does: it says nothing about a checkpoint. */
+export const SERVER_CODES = [
+  'bad_address',
+  'offline',
+  'cors_blocked',
+  'range_unsupported',
+  'login_required',
+  'access_denied',
+  'rate_limited',
+  'server_failed',
+  'bad_answer',
+  'timed_out',
+  'connection_lost',
+  'hash_mismatch',
+] as const satisfies readonly ErrorCode[];
+
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export function isErrorCode(word: string): word is ErrorCode {

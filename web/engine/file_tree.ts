@@ -3,6 +3,7 @@
 
 import { CoreError } from './errors';
 import type { Core } from './heap';
+import type { Traffic } from './http_client';
 import {
   baseName,
   type Choice,
@@ -24,6 +25,8 @@ export interface FileTree {
   /** A small file, whole. */
   read(file: LayoutFile): Promise<Uint8Array>;
   open(file: LayoutFile): Promise<ByteSource>;
+  /** what reading costs where it costs requests; one object that grows */
+  traffic?(): Traffic;
 }
 
 /** The layout by what the indexes and model_index.json files really say, not by names alone. */
@@ -45,7 +48,10 @@ export async function layOutTree(core: Core, tree: FileTree): Promise<Layout> {
 /** The choice of that name; without a name the one that needs no asking. Errc: choice_needed, not_found. */
 export function choose(layout: Layout, where: string, name?: string): Choice {
   const { choices, preferred } = layout;
-  const chosen = name === undefined ? choices.find(({ id }) => id === preferred) : findChoice(layout, name);
+  const chosen =
+    name === undefined
+      ? choices.find(({ id }) => id === preferred)
+      : (findChoice(layout, name) ?? shardAlone(layout, name));
   if (chosen) return chosen;
   const offers = choices.flatMap((choice) => [choice, ...choice.components]).map(({ id }) => id);
   if (name !== undefined) {
@@ -59,6 +65,16 @@ export function choose(layout: Layout, where: string, name?: string): Choice {
   );
 }
 
+/** One file of a set by its path; the index that names it tells where its neighbours are. */
+function shardAlone({ choices }: Layout, path: string): Choice | null {
+  const all = choices.flatMap((choice) => [...choice.components, choice]);
+  const set = all.find(({ files }) => files.some((file) => file.path === path));
+  const file = set?.files.find((each) => each.path === path);
+  if (!set || !file) return null;
+  const nothing = { variant: '', missing: [], companions: [], components: [] };
+  return { ...set, ...nothing, id: path, title: path, kind: 'file', files: [file], bytes: file.size, partOfSet: true };
+}
+
 /** What one choice (not a pipeline: its components one by one) is opened from. */
 export async function inputOf(tree: FileTree, choice: Choice, notes: CoreIssue[] = []): Promise<CheckpointInput> {
   const { index, sideFiles } = choice;
@@ -68,18 +84,29 @@ export async function inputOf(tree: FileTree, choice: Choice, notes: CoreIssue[]
   const read = await Promise.all(
     beside.map(async (file) => ({ name: baseName(file.path), bytes: await tree.read(file) })),
   );
-  const sources: ByteSource[] = [];
-  try {
-    for (const file of choice.files) sources.push(await tree.open(file));
-  } catch (thrown) {
-    for (const source of sources) await source.close();
-    throw thrown;
-  }
+  const sources = await openAll(tree, choice.files);
   const companions = choice.companions.map((file) => ({
     name: choice.folder === '' ? file.path : file.path.slice(choice.folder.length + 1),
     read: () => tree.read(file),
   }));
-  return { sources, sideFiles: read, companions, notes };
+  return {
+    sources,
+    sideFiles: read,
+    companions,
+    notes,
+    partOfSet: choice.partOfSet === true,
+    traffic: () => tree.traffic?.() ?? null,
+  };
+}
+
+/** All at once: where opening is a request, a hundred of them must not wait for each other. */
+async function openAll(tree: FileTree, files: readonly LayoutFile[]): Promise<ByteSource[]> {
+  const opened = await Promise.allSettled(files.map((file) => tree.open(file)));
+  const sources = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const failed = opened.find((result) => result.status === 'rejected');
+  if (failed === undefined) return sources;
+  for (const source of sources) await source.close();
+  throw failed.reason;
 }
 
 /** Strays beside a set, as warnings of its report; what has nothing to do with checkpoints is none. */

@@ -75,6 +75,10 @@ export class Session {
     this.#done(this.#core.addSource(name, sizeBytes));
   }
 
+  readSparingly(): void {
+    this.#done(this.#core.readSparingly());
+  }
+
   addSideFile(name: string, bytes: Uint8Array): void {
     this.#put(bytes);
     this.#done(this.#core.addSideFile(name, bytes.length));

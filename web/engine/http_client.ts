@@ -81,6 +81,24 @@ export class HttpClient {
     }
   }
 
+  /** A small answer as a whole; of any other than a 200 only its status and headers. */
+  async getAll(name: string, url: string, bytesMax: number): Promise<WholeAnswer> {
+    for (let failures = 1; ; ++failures) {
+      const exchange = await this.get(name, url);
+      const { status, headers } = exchange;
+      try {
+        if (status !== 200) return { status, headers, bytes: new Uint8Array() };
+        return { status, headers, bytes: await exchange.all(bytesMax) };
+      } catch (thrown) {
+        if (!isInterruption(thrown)) throw thrown;
+        if (failures === ATTEMPTS_MAX) throw lostError(name, failures, thrown);
+      } finally {
+        exchange.cancel();
+      }
+      await this.backOff(failures - 1);
+    }
+  }
+
   /** A pause after `failures` interruptions that brought nothing. */
   async backOff(failures: number): Promise<void> {
     this.traffic.retries += 1;
@@ -128,6 +146,12 @@ export class HttpClient {
     stop.removeEventListener('abort', wake);
     throwIfStopped(stop);
   }
+}
+
+export interface WholeAnswer {
+  status: number;
+  headers: Headers;
+  bytes: Uint8Array;
 }
 
 /** One answer and its body. Holds a place at the gate until the body is read or cancelled. */
@@ -254,6 +278,20 @@ class Watch {
 
 function throwIfStopped(stop: AbortSignal): void {
   if (stop.aborted) throw new CoreError('cancelled', '', 'stopped by the user');
+}
+
+/** What the platform throws at a broken body, and what we say of a stalled one; everything else is final. */
+export function isInterruption(thrown: unknown): boolean {
+  return !(thrown instanceof CoreError) || thrown.code === 'timed_out' || thrown.code === 'connection_lost';
+}
+
+export function lostError(name: string, failures: number, thrown: unknown): CoreError {
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return new CoreError(
+    'connection_lost',
+    name,
+    `the connection broke ${failures} times without a new byte (${reason})`,
+  );
 }
 
 function passingError(name: string, status: number, waitMs: number): CoreError {

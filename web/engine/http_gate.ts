@@ -5,6 +5,9 @@
 export const IN_FLIGHT_MAX = 8;
 
 export class Gate {
+  /** the most at once so far */
+  most = 0;
+  #inside = 0;
   #free: number;
   readonly #waiting: (() => void)[] = [];
   /** who would give up a place, the longest idle first */
@@ -17,14 +20,17 @@ export class Gate {
   async enter(): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;
-      return;
+    } else {
+      const entered = new Promise<void>((resolve) => this.#waiting.push(resolve));
+      this.#makeRoom();
+      await entered;
     }
-    const entered = new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#makeRoom();
-    await entered;
+    this.#inside += 1;
+    this.most = Math.max(this.most, this.#inside);
   }
 
   leave(): void {
+    this.#inside -= 1;
     const next = this.#waiting.shift();
     if (next) next();
     else this.#free += 1;

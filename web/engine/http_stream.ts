@@ -1,7 +1,7 @@
 // A run of bytes read front to back over one request, or over several: where a connection breaks or stalls, or where
 // another source needed the place, the next request goes on with the very byte that is missing.
 import { CoreError } from './errors';
-import type { Exchange } from './http_client';
+import { type Exchange, isInterruption, lostError } from './http_client';
 import type { RemoteFile } from './http_file';
 import { ATTEMPTS_MAX } from './http_retry';
 
@@ -63,7 +63,7 @@ export class RangeStream {
         const piece = (await this.#exchange?.read()) ?? null;
         if (piece !== null) return this.#take(piece);
         this.#exchange = null;
-        this.#interrupted(new CoreError('connection_lost', this.#file.name, 'the answer ended before its last byte'));
+        throw new CoreError('connection_lost', this.#file.name, 'the answer ended before its last byte');
       } catch (thrown) {
         this.#drop();
         if (!isInterruption(thrown)) throw thrown;
@@ -85,14 +85,6 @@ export class RangeStream {
   #interrupted(thrown: unknown): void {
     this.#failures += 1;
     if (this.#failures < ATTEMPTS_MAX) return;
-    if (thrown instanceof CoreError) throw thrown;
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    const text = `the connection broke ${this.#failures} times at byte ${this.#position} (${reason})`;
-    throw new CoreError('connection_lost', this.#file.name, text);
+    throw thrown instanceof CoreError ? thrown : lostError(this.#file.name, this.#failures, thrown);
   }
-}
-
-/** What the platform throws at a broken body, and what we say of a stalled one; everything else is final. */
-function isInterruption(thrown: unknown): boolean {
-  return !(thrown instanceof CoreError) || thrown.code === 'timed_out';
 }

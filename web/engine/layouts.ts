@@ -42,6 +42,8 @@ export interface Choice {
   companions: LayoutFile[];
   /** of a pipeline, each to be opened by itself */
   components: Choice[];
+  /** some of a set's files, without the others on purpose */
+  partOfSet?: boolean;
 }
 
 export type IgnoredReason = 'beside_set' | 'other_format' | 'not_read' | 'given_twice' | 'no_shards';

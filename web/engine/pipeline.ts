@@ -10,14 +10,15 @@ import { copyPieces, verifyPieces } from './copy_plan';
 import { Job, OUTPUT_SOURCE, Step } from './core';
 import { CoreError } from './errors';
 import type { Core, PlanReply, Session } from './heap';
+import type { Traffic } from './http_client';
 import { isIndex } from './layouts';
 import { letMessagesIn, ProgressMeter } from './progress';
 import type { Progress } from './protocol';
-import { ReadAhead } from './read_ahead';
+import { READ_AHEAD_DEPTH, REMOTE_LOOK_DEPTH, ReadAhead } from './read_ahead';
 import type { ConvertOptions, CoreIssue, Decision, PairRow, PlanReport, Receipt, Report, TensorRow } from './report';
 import { SetSink } from './set_sink';
 import type { ByteSink } from './sink';
-import type { ByteSource } from './source';
+import type { ByteSource, SourceCheck } from './source';
 
 export interface CheckpointInput {
   sources: ByteSource[];
@@ -27,6 +28,8 @@ export interface CheckpointInput {
   partOfSet?: boolean;
   /** small files to carry along into an output folder; names may hold folders */
   companions?: { name: string; read: () => Promise<Uint8Array> }[];
+  /** of sources on a server */
+  traffic?: () => Traffic | null;
   /** said with the report's warnings: what was left out, and why */
   notes?: CoreIssue[];
 }
@@ -62,7 +65,7 @@ export class Checkpoint {
     try {
       const fingerprints = await Promise.all(input.sources.map((source) => source.fingerprint()));
       checkpoint = new Checkpoint(core, input, fingerprints);
-      await checkpoint.#inspect(hooks, new ProgressMeter(hooks.onProgress));
+      await checkpoint.#inspect(hooks, checkpoint.#meter(hooks));
       return checkpoint;
     } catch (thrown) {
       if (checkpoint !== null) checkpoint.#session.dispose();
@@ -73,7 +76,9 @@ export class Checkpoint {
 
   report(): Report {
     const report = this.#session.report();
-    return { ...report, warnings: [...report.warnings, ...(this.#input.notes ?? [])] };
+    const traffic = this.#input.traffic?.() ?? null;
+    const whole = { ...report, warnings: [...report.warnings, ...(this.#input.notes ?? [])] };
+    return traffic === null ? whole : { ...whole, traffic: { ...traffic } };
   }
 
   tensors(first: number, count: number): TensorRow[] {
@@ -86,25 +91,27 @@ export class Checkpoint {
 
   /** What a conversion would read and write, or what only a person can decide. Writes nothing. */
   async plan(options: ConvertOptions, hooks: JobHooks = {}): Promise<PlanReply> {
-    const meter = new ProgressMeter(hooks.onProgress);
+    const meter = this.#meter(hooks);
     await this.#mend(hooks, meter);
     return this.#scanAndPlan(options, hooks, meter);
   }
 
   async convert(options: ConvertOptions, sink: ByteSink, verify: boolean, hooks: JobHooks = {}): Promise<ConvertReply> {
-    const meter = new ProgressMeter(hooks.onProgress);
+    const meter = this.#meter(hooks);
     await this.#mend(hooks, meter);
 
     // 1. All scales, and what fp16 could overflow; 2. the plan, with exact sizes, before any write.
     const planned = await this.#scanAndPlan(options, hooks, meter);
     if (planned.kind === 'decisions') return planned;
-    const { output_bytes, read_bytes, files, copies_only } = planned.plan;
+    const { output_bytes, read_bytes, files } = planned.plan;
+    // What is on a server must not be fetched a second time to verify it, so there the core computes its hash.
+    const moved = planned.plan.copies_only && !this.#isRemote;
 
     try {
       // 3. Claim the room, then write front to back while reading.
       await sink.open(output_bytes, files);
       meter.begin('convert', read_bytes);
-      const writtenBytes = copies_only
+      const writtenBytes = moved
         ? await this.#copy(files.length, sink, hooks, meter)
         : await this.#pump(Job.Convert, hooks, meter, sink);
       checkSize(writtenBytes, output_bytes);
@@ -114,12 +121,15 @@ export class Checkpoint {
       await sink.close();
 
       // 5. Read the output back; 6. the input is still what was inspected.
-      if (verify) await this.#verify(sink, planned.plan, hooks, meter);
-      else if (copies_only) this.#session.copied(false);
+      if (moved) this.#session.copied(verify);
+      if (verify) await this.#verify(sink, planned.plan, moved, hooks, meter);
       await this.#checkUnchanged();
+      const checks = await this.#checkSources();
 
       // 7. The file gets its name only now, and the result describes itself.
-      const receipt = await this.#describe(planned.plan, sink);
+      const described = await this.#describe(planned.plan, sink);
+      const traffic = this.#input.traffic?.() ?? null;
+      const receipt = traffic === null ? described : { ...described, source_checks: checks, traffic: { ...traffic } };
       throwIfCancelled(hooks);
       await sink.commit();
       return { kind: 'converted', receipt };
@@ -137,6 +147,7 @@ export class Checkpoint {
 
   async #inspect(hooks: JobHooks, meter: ProgressMeter): Promise<void> {
     for (const { name, size } of this.#input.sources) this.#session.addSource(name, size);
+    if (this.#isRemote) this.#session.readSparingly();
     for (const { name, bytes } of this.#input.sideFiles) {
       if (isIndex(name)) this.#session.addIndex(name, bytes, this.#input.partOfSet !== true);
       else this.#session.addSideFile(name, bytes);
@@ -186,17 +197,22 @@ export class Checkpoint {
     return { ...receipt, beside };
   }
 
-  async #verify(sink: ByteSink, plan: PlanReport, hooks: JobHooks, meter: ProgressMeter): Promise<void> {
+  async #verify(
+    sink: ByteSink,
+    plan: PlanReport,
+    moved: boolean,
+    hooks: JobHooks,
+    meter: ProgressMeter,
+  ): Promise<void> {
     const output = await sink.readBack();
     try {
       meter.begin('verify', plan.output_bytes);
-      if (!plan.copies_only) {
+      if (!moved) {
         await this.#pump(Job.Verify, hooks, meter, null, output);
         return;
       }
       const copyHooks = { meter, throwIfCancelled: () => throwIfCancelled(hooks) };
       await verifyPieces(this.#session, plan.files.length, this.#input.sources, output, copyHooks);
-      this.#session.copied(true);
     } finally {
       await output.close();
     }
@@ -220,7 +236,13 @@ export class Checkpoint {
     const ahead = new ReadAhead(
       () => session.nextWindow(),
       (index) => this.#sourceOf(index, output),
+      job === Job.Inspect && this.#isRemote ? REMOTE_LOOK_DEPTH : READ_AHEAD_DEPTH,
     );
+    // A read of a server may hang for long; a cancel does not wait for it.
+    const interrupt = (): void => {
+      for (const source of this.#input.sources) source.interrupt?.();
+    };
+    hooks.signal?.addEventListener('abort', interrupt, { once: true });
     let writtenBytes = 0;
     try {
       for (let step = session.begin(job); step !== Step.Done; ) {
@@ -239,6 +261,7 @@ export class Checkpoint {
       this.#broken = true;
       throw thrown;
     } finally {
+      hooks.signal?.removeEventListener('abort', interrupt);
       await ahead.drain();
     }
     return writtenBytes;
@@ -248,6 +271,21 @@ export class Checkpoint {
     const source = index === OUTPUT_SOURCE ? output : this.#input.sources[index];
     if (!source) throw new CoreError('wrong_state', '', `the core wants to read source ${index}`);
     return source;
+  }
+
+  /** What somebody stated about the sources against what was read of them. */
+  async #checkSources(): Promise<SourceCheck[]> {
+    const checks: SourceCheck[] = [];
+    for (const source of this.#input.sources) if (source.check) checks.push(await source.check());
+    return checks;
+  }
+
+  get #isRemote(): boolean {
+    return this.#input.sources.some(({ isRemote }) => isRemote);
+  }
+
+  #meter(hooks: JobHooks): ProgressMeter {
+    return new ProgressMeter(hooks.onProgress, this.#input.traffic);
   }
 
   async #checkUnchanged(): Promise<void> {

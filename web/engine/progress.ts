@@ -1,18 +1,21 @@
 // Progress, at most ten times a second however small the chunks are; a new phase is always told. The
 // same clock decides when a job lets other messages in, so that a cancel is heard within a chunk.
+import type { Traffic } from './http_client';
 import type { Phase, Progress } from './protocol';
 
 const INTERVAL_MS = 100;
 
 export class ProgressMeter {
   readonly #report: ((progress: Progress) => void) | undefined;
+  readonly #traffic: () => Traffic | null;
   #phase: Phase = 'header';
   #done = 0;
   #total = 0;
   #last = 0;
 
-  constructor(report?: (progress: Progress) => void) {
+  constructor(report?: (progress: Progress) => void, traffic: () => Traffic | null = () => null) {
     this.#report = report;
+    this.#traffic = traffic;
   }
 
   /** `totalBytes` 0: not known. */
@@ -33,7 +36,9 @@ export class ProgressMeter {
 
   #tell(): void {
     this.#last = performance.now();
-    this.#report?.({ phase: this.#phase, done_bytes: this.#done, total_bytes: this.#total });
+    const traffic = this.#traffic();
+    const told = { phase: this.#phase, done_bytes: this.#done, total_bytes: this.#total };
+    this.#report?.(traffic === null ? told : { ...told, traffic: { ...traffic } });
   }
 }
 

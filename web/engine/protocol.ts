@@ -1,6 +1,7 @@
 // The messages between the page and the worker; the whole protocol is this file. A request is
 // answered by exactly one `reply` with its id; `progress` may come before it, at most 10 times a second.
 import type { ErrorObject } from './errors';
+import type { Traffic } from './http_client';
 import type { Layout } from './layouts';
 import type { ComponentReport } from './pipeline_sum';
 import type { ConvertOptions, Decision, PairRow, PlanReport, Receipt, Report, TensorRow } from './report';
@@ -69,6 +70,8 @@ export interface Progress {
   done_bytes: number;
   /** 0: not known */
   total_bytes: number;
+  /** of an input on a server */
+  traffic?: Traffic;
 }
 
 export type FromWorker =

@@ -5,6 +5,8 @@ import type { ByteSource } from './source';
 
 /** Two reads queued measured best: a third adds memory and no speed. */
 export const READ_AHEAD_DEPTH = 2;
+/** While the core looks at a file on a server here and there, each read waits for the network, not for a disk. */
+export const REMOTE_LOOK_DEPTH = 8;
 
 export interface ReadBytes {
   source: ByteSource;
@@ -14,9 +16,15 @@ export interface ReadBytes {
 export class ReadAhead {
   readonly #nextWindow: () => ReadWindow | null;
   readonly #sourceOf: (index: number) => ByteSource;
+  readonly #depth: number;
   readonly #queue: Promise<ReadBytes>[] = [];
 
-  constructor(nextWindow: () => ReadWindow | null, sourceOf: (index: number) => ByteSource) {
+  constructor(
+    nextWindow: () => ReadWindow | null,
+    sourceOf: (index: number) => ByteSource,
+    depth: number = READ_AHEAD_DEPTH,
+  ) {
+    this.#depth = depth;
     this.#nextWindow = nextWindow;
     this.#sourceOf = sourceOf;
   }
@@ -37,7 +45,7 @@ export class ReadAhead {
   }
 
   #fill(): void {
-    while (this.#queue.length < READ_AHEAD_DEPTH) {
+    while (this.#queue.length < this.#depth) {
       const window = this.#nextWindow();
       if (window === null) return;
       const reading = this.#read(window);

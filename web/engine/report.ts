@@ -1,6 +1,8 @@
 // The JSON that the core (src/session/) replies with, as types. Keys and codes are snake_case, the
 // same words in C++, JSON, TypeScript, CLI and tests. Nothing here has behaviour.
 import type { ErrorCode } from './errors';
+import type { Traffic } from './http_client';
+import type { SourceCheck } from './source';
 
 /** A number the core could not write as a JSON number is spelled out: "NaN", "Infinity", "-Infinity". */
 export type JsonFloat = number | 'NaN' | 'Infinity' | '-Infinity';
@@ -154,6 +156,8 @@ export interface Report {
   config: { name: string; says: string }[];
   warnings: CoreIssue[];
   problems: CoreIssue[];
+  /** requests and bytes that reading from a server has cost so far */
+  traffic?: Traffic;
   decisions: Decision[];
   /** auxiliary tensors that a conversion leaves out, by group */
   dropped: { group: string; count: number; names: string[] }[];
@@ -280,4 +284,7 @@ export interface Receipt extends PlanReport {
   dropped_names: string[];
   /** small files that were written beside the tensors, and what was changed in them; added by the engine */
   beside?: { name: string; bytes: number; changes: string[] }[];
+  /** of sources on a server: whether they are what their publisher stated; added by the engine */
+  source_checks?: SourceCheck[];
+  traffic?: Traffic;
 }
