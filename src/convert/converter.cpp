@@ -198,25 +198,31 @@ void Converter::widen_tile(const Op& op, const Step& step) {
   const uint64_t n = (op.piece.scale_end - op.piece.scale_begin) / (dtype_info(step.scale_dtype).bits / 8);
   kernels::widen_scales(step.scale_dtype, slots_[op.scale_slot].data() + op.scale_offset, static_cast<size_t>(n),
                         scales);
+  if (!step.round_scales) return;
+  kernels::F16Loss& loss = outcomes_[op.piece.step].loss;
+  for (size_t i = 0; i < n; ++i) scales[i] = kernels::round_scale(step.dtype, scales[i], loss);
 }
 
 // The scales of one row from the piece's first column on: in place where they stand in a row and need no
 // second level, else gathered. The two levels are multiplied (or divided) first, in float32.
 const float* Converter::strip_scales(const Step& step, const Piece& piece, uint64_t row) {
+  kernels::F16Loss& loss = outcomes_[piece.step].loss;
   const Grid& grid = step.grid;
   const float* const tile = reinterpret_cast<const float*>(scales_.data());
   if (step.scale == kNoTensor) return tile;
   const uint64_t tile_begin = grid.scale_span(piece.row_begin, piece.row_end, piece.col_begin, piece.col_end).first;
   const uint64_t first_group = piece.col_begin / grid.group_cols;
   if (!grid.swizzled && step.globals.empty()) return tile + (grid.scale_index(row, first_group) - tile_begin);
-  const float global = step.globals.empty()
-                           ? 1
-                           : step.globals[step.globals.size() == 1 ? 0 : static_cast<size_t>(row / grid.batch_rows)];
+  float global = step.globals.empty()
+                     ? 1
+                     : step.globals[step.globals.size() == 1 ? 0 : static_cast<size_t>(row / grid.batch_rows)];
+  if (step.round_scales) global = kernels::round_scale(step.dtype, global, loss);
   float* const gathered = reinterpret_cast<float*>(row_scales_.data());
   const uint64_t groups = ceil_div(piece.col_end, grid.group_cols) - first_group;
   for (uint64_t i = 0; i < groups; ++i) {
     const float scale = tile[grid.scale_index(row, first_group + i) - tile_begin];
     gathered[i] = step.globals.empty() ? scale : step.divide_global ? scale / global : scale * global;
+    if (step.round_scales && !step.globals.empty()) gathered[i] = kernels::round_scale(step.dtype, gathered[i], loss);
   }
   return gathered;
 }

@@ -76,4 +76,8 @@ F16Loss count_f16_loss_cast(Dtype from, const uint8_t* in, size_t n);
 /// False, and nothing written, for any other dtype.
 bool widen_scales(Dtype dtype, const uint8_t* in, size_t n, float* out);
 
+/// The scale as the target dtype holds it, back in float32. A finite scale that becomes infinite counts as one
+/// overflow in `loss`: every weight under it would be infinite. to: BF16 or F16.
+float round_scale(Dtype to, float scale, F16Loss& loss);
+
 }  // namespace wb::kernels

@@ -1,4 +1,6 @@
 // Stored scales -> float32. Widening is exact for every dtype here.
+#include <cmath>
+
 #include "kernels/kernel.h"
 #include "kernels/numeric.h"
 
@@ -19,6 +21,13 @@ bool widen_scales(Dtype dtype, const uint8_t* in, size_t n, float* out) {
     case Dtype::F8_E4M3: widen_each<uint8_t>(in, n, out, f32_from_f8_e4m3); return true;
     default: return false;
   }
+}
+
+float round_scale(Dtype to, float scale, F16Loss& loss) {
+  if (to == Dtype::BF16) return f32_from_bf16(bf16_from_f32(scale));
+  const float rounded = f32_from_f16(f16_from_f32(scale));
+  loss.overflow += std::isinf(rounded) && std::isfinite(scale);
+  return rounded;
 }
 
 }  // namespace wb::kernels

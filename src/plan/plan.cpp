@@ -31,6 +31,7 @@ class Planner {
   Result<Plan> make() {
     plan_.to = options_.to;
     plan_.cast_others = options_.cast_others;
+    plan_.recipe = options_.recipe;
     drop_.assign(inventory_.tensors.size(), 0);
     plan_.steps.reserve(inventory_.tensors.size());
     if (options_.as_stored) return make_as_stored();
@@ -117,12 +118,21 @@ class Planner {
       drop_[pair.weight] = 0;
       return {};
     }
+    WB_CHECK(check_recipe(pair));
     dequantize(pair, decided);
     return {};
   }
 
+  Status check_recipe(const Pair& pair) const {
+    const bool offered = scheme(pair.scheme).target_recipe && !pair.tiling && pair.rotation == 0 && !pair.divide_global;
+    if (options_.recipe == Recipe::f32_mul_rne || offered) return {};
+    return fail(Errc::recipe_unsupported, pair_name(inventory_, pair),
+                "`" + pair_name(inventory_, pair) + "` is " + std::string(scheme(pair.scheme).title) + ", for which " +
+                    std::string(recipe_name(options_.recipe)) + " is not defined");
+  }
+
   void dequantize(const Pair& pair, const Pair& decided) {
-    Step step = dequantizing_step(inventory_, values_, decided, target(pair.weight, pair.scheme));
+    Step step = dequantizing_step(inventory_, values_, decided, target(pair.weight, pair.scheme), options_.recipe);
     // The names belong to the pairing, which outlives the plan; `decided` does not.
     step.name = pair.output_name.empty() ? &inventory_.tensors[pair.weight].name : &pair.output_name;
     step.shape = &pair.shape;
@@ -235,6 +245,8 @@ class Planner {
 
 }  // namespace
 
+std::string_view recipe_name(Recipe recipe) { return recipe == Recipe::f32_mul_rne ? "f32-mul-rne" : "target-mul-rne"; }
+
 bool copies_only(const Plan& plan) {
   return std::all_of(plan.steps.begin(), plan.steps.end(),
                      [](const Step& step) { return step.action == Action::copy; });
@@ -264,6 +276,7 @@ static std::shared_ptr<const Tiling> with_choice(std::string_view choice, Tiling
 }
 
 void apply_choice(std::string_view choice, Pair& pair) {
+  if (choice == "e4m3") pair.codec = Codec::F8_E4M3;
   if (choice == "e5m2") pair.codec = Codec::F8_E5M2;
   if (choice == "high") pair.codec = Codec::F4_HIGH;
   if (choice == "low") pair.codec = Codec::F4;
@@ -272,7 +285,8 @@ void apply_choice(std::string_view choice, Pair& pair) {
   if (pair.tiling) pair.tiling = with_choice(choice, *pair.tiling);
 }
 
-Step dequantizing_step(const Inventory& inventory, const SmallValues& values, const Pair& pair, Dtype to) {
+Step dequantizing_step(const Inventory& inventory, const SmallValues& values, const Pair& pair, Dtype to,
+                       Recipe recipe) {
   Step step;
   step.tensor = pair.weight;
   step.action = Action::dequantize;
@@ -297,6 +311,7 @@ Step dequantizing_step(const Inventory& inventory, const SmallValues& values, co
   step.divide_global = pair.divide_global;
   step.row_bytes = pair.row_bytes;
   step.rotation = pair.rotation;
+  step.round_scales = recipe == Recipe::target_mul_rne;
   return step;
 }
 

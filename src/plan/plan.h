@@ -19,6 +19,13 @@ struct Assumption {
   std::string choice;
 };
 
+/// How a code and its scale are multiplied. Both are exact up to what is named; neither is ever mixed with the other.
+enum class Recipe : uint8_t {
+  f32_mul_rne,    ///< one float32 multiplication, rounded once to the target
+  target_mul_rne  ///< the scale is rounded to the target first, as loaders that multiply in the compute dtype do
+};
+std::string_view recipe_name(Recipe recipe);
+
 /// How the output is cut into files.
 enum class Shards : uint8_t { one, same, by_size };
 
@@ -26,6 +33,7 @@ struct PlanOptions {
   Dtype to = Dtype::BF16;    ///< BF16 or F16; there is no default at any boundary above this one
   bool as_stored = false;    ///< nothing is converted, files are only joined or cut; `to` is not looked at
   bool cast_others = false;  ///< also narrow the floats that are not quantized
+  Recipe recipe = Recipe::f32_mul_rne;
   bool partial_set = false;  ///< go on although shards are missing
   Shards shards = Shards::one;
   uint64_t shard_bytes_max = 0;  ///< of tensors in one file, for by_size; a tensor is never cut
@@ -55,6 +63,7 @@ struct Step {
   bool divide_global = false;
   uint64_t row_bytes = 0;             ///< of the payload, where rows are padded; 0: no gaps
   uint64_t rotation = 0;              ///< columns of one rotated group; 0: not rotated
+  bool round_scales = false;          ///< to the target, before anything is multiplied: Recipe::target_mul_rne
   const std::string* name = nullptr;  ///< in the output; belongs to the inventory or the pairing
   const Shape* shape = nullptr;
   const kernels::Kernel* kernel = nullptr;
@@ -81,6 +90,7 @@ struct Plan {
   Dtype to = Dtype::BF16;
   bool as_stored = false;
   bool cast_others = false;
+  Recipe recipe = Recipe::f32_mul_rne;
   std::vector<OpenQuestion> questions;  ///< not empty: nothing below is meant to be run
   std::vector<Step> steps;
   std::vector<OutputFile> files;  ///< at least one; the output is all of them, one after the other
@@ -115,6 +125,7 @@ Result<Plan> make_plan(const Inventory& inventory, const Pairing& pairing, const
 void apply_choice(std::string_view choice, Pair& pair);
 
 /// The step that dequantizes a pair to `to`; `pair` must not be refused.
-Step dequantizing_step(const Inventory& inventory, const SmallValues& values, const Pair& pair, Dtype to);
+Step dequantizing_step(const Inventory& inventory, const SmallValues& values, const Pair& pair, Dtype to,
+                       Recipe recipe);
 
 }  // namespace wb

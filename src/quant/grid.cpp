@@ -30,7 +30,7 @@ class Matcher {
 
   GridMatch match() {
     // One reading per line, the order is the rule.
-    if (one_element() || fused_parts() || per_expert() || per_row() || per_column() || groups() || blocks())
+    if (one_element() || fused_parts() || per_expert() || per_output() || per_row() || per_column() || groups() || blocks())
       return std::move(result_);
     if (!result_.problem) {
       result_.problem = Error{Errc::scale_shape_mismatch, name_,
@@ -109,6 +109,13 @@ class Matcher {
     const bool flat = weight_.size() != 3 && (is({m_.rows}) || is({m_.rows, 1}) || (weight_.size() > 3 && is(column)));
     const bool stacked = weight_.size() == 3 && (is({m_.batches, m_.rows}) || is({m_.batches, m_.rows, 1}));
     return (flat || stacked) && accept(Granularity::per_row, m_.rows, 1, m_.cols);
+  }
+
+  // Llama-4's down_proj [E, I, H] declares its scale as [E, H, 1], one value an output, and outputs come last there.
+  bool per_output() {
+    if (!hints_.outputs_last || weight_.size() != 3 || !is({m_.batches, m_.cols, 1})) return false;
+    note(Errc::per_column_scale, "the scale " + shape_text(scale_) + " is one an output, which is a column here");
+    return accept(Granularity::per_column, m_.rows, m_.rows, 1);
   }
 
   bool per_column() {

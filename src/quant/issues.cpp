@@ -1,5 +1,6 @@
 // What the issues of a pair mean, and what may be answered to those that ask.
 #include <algorithm>
+#include <cmath>
 
 #include "base/json_writer.h"
 #include "quant/pairs.h"
@@ -27,6 +28,8 @@ constexpr Question kQuestions[] = {
     {Errc::nibble_order_undecided, "The file does not say which nibble of a byte comes first."},
     {Errc::scale_order_undecided,
      "The file does not say whether its block scales stand row by row or in 128 x 4 tiles."},
+    {Errc::magnitude_implausible,
+     "Weights would be larger than those of any trained model. The scale may be meant the other way round."},
     {Errc::zero_point_undecided, "Zero points may be stored as they are, or minus one; no config says which."},
     {Errc::f16_overflow, "Values beyond 65504 do not fit fp16."},
     {Errc::shard_missing, "A part of the set is not here. Is the rest wanted without it?"},
@@ -57,6 +60,8 @@ constexpr Choice kChoices[] = {
     {Errc::nibble_order_undecided, "high", "the high nibble is the even column (ComfyUI)"},
     {Errc::scale_order_undecided, "linear", "one row of scales per row of the weight (ModelOpt, compressed-tensors)"},
     {Errc::scale_order_undecided, "swizzled", "tiles of 128 rows x 4 scales (ComfyUI, cuBLAS)"},
+    {Errc::magnitude_implausible, "apply", "multiply by the scale all the same"},
+    {Errc::magnitude_implausible, "keep", "copy these tensors and their scales unchanged"},
     {Errc::zero_point_undecided, "v1", "stored minus one (AutoGPTQ, and GPTQModel's format gptq)"},
     {Errc::zero_point_undecided, "v2", "stored as they are (format gptq_v2)"},
     {Errc::f16_overflow, "bf16", "write these tensors as bf16"},
@@ -149,6 +154,24 @@ void check_global_scale(const Inventory& inventory, const SmallValues& values, P
   add(Errc::scale_nan, stats->nan, "NaN");
 }
 
+/// Weights beyond this are taken for a scale that was stored as its reciprocal, which gives 448 / 0.1 * 448 = 2e6 for
+/// fp8 and 127 / 0.1 * 127 = 161,290 for int8; no trained model known to us comes near.
+constexpr float kPlausibleMagnitude = 131072;
+
+// The largest code times the largest scale.
+void check_magnitude(const SmallValues& values, const ScaleStats& stats, const std::string& name,
+                     const std::string& scale, Pair& pair) {
+  float largest = codec_info(pair.codec).max_finite * stats.largest_magnitude();
+  if (const auto* global = pair.global_scale == kNoTensor ? nullptr : values.global_scale(pair.global_scale)) {
+    float most = 0;
+    for (const float each : *global) most = std::max(most, std::fabs(pair.divide_global ? 1 / each : each));
+    largest *= most;
+  }
+  renew(pair, Errc::magnitude_implausible,
+        stats.infinite == 0 && std::isfinite(largest) && largest > kPlausibleMagnitude, name,
+        "`" + name + "`: the largest code times the largest value of `" + scale + "` would be " + float_text(largest));
+}
+
 }  // namespace
 
 void check_scale_values(const Inventory& inventory, const SmallValues& values, Pairing& pairing) {
@@ -173,6 +196,7 @@ void check_scale_values(const Inventory& inventory, const SmallValues& values, P
     renew(pair, Errc::scale_negative, stats->negative, name, message(stats->negative, "negative"));
     renew(pair, Errc::scale_infinite, stats->infinite, name, message(stats->infinite, "infinite"));
     renew(pair, Errc::scale_nan, stats->nan, name, message(stats->nan, "NaN"));
+    if (pair.state() != PairState::refused) check_magnitude(values, *stats, name, scale, pair);
     if (pair.global_scale != kNoTensor) check_global_scale(inventory, values, pair);
   }
 }

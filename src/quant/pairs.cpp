@@ -436,6 +436,7 @@ void resolve_grid(const ResolveContext& context, Pair& pair) {
   const LayerMarker* marker = context.marker;
   if (!hints.block && marker && marker->group_size) hints.block = {{*marker->group_size, *marker->group_size}};
   hints.parts = fused_parts(weight.name);
+  hints.outputs_last = context.config.method == "fbgemm_fp8";
   GridMatch match = match_grid(weight.name, pair.shape, scale.shape, hints);
   if (match.problem && is_fp8_payload(weight.dtype) && weight.shape.size() == 2 && has_tiled_exponents(weight, scale)) {
     pair.scheme = "mxfp8";

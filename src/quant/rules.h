@@ -59,6 +59,8 @@ struct Scheme {
   std::string_view id;
   std::string_view title;
   bool supported;
+  /// Tools of this scheme also multiply in the compute dtype: the recipe target-mul-rne is offered (docs/formats.md).
+  bool target_recipe;
   std::string_view formula;
 };
 std::span<const Scheme> schemes();

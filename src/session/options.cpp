@@ -29,6 +29,11 @@ Result<PlanOptions> parse_options(std::string_view text) {
     return fail(Errc::invalid_option, "others", "`" + others + "` is neither keep nor cast");
   }
   options.cast_others = others == "cast";
+  const std::string recipe = word(json, "recipe");
+  options.recipe = recipe == recipe_name(Recipe::target_mul_rne) ? Recipe::target_mul_rne : Recipe::f32_mul_rne;
+  if (!recipe.empty() && recipe != recipe_name(options.recipe)) {
+    return fail(Errc::invalid_option, "recipe", "`" + recipe + "` is neither f32-mul-rne nor target-mul-rne");
+  }
   if (const auto shards = json.find("shards"); shards != json.end()) {
     if (shards->is_number_unsigned() && shards->get<uint64_t>() > 0) {
       options.shards = Shards::by_size;

@@ -16,6 +16,7 @@ void write_plan_fields(JsonWriter& json, const Plan& plan) {
                    : plan.to == Dtype::F16 ? "f16"
                                            : "bf16")
       .field("others", plan.cast_others ? "cast" : "keep");
+  json.field("recipe", recipe_name(plan.recipe));
   uint64_t header_bytes = 0;
   json.key("files").begin_array();
   for (const OutputFile& file : plan.files) {
@@ -80,7 +81,7 @@ std::string receipt_reply(const Inspection& inspection, const Plan& plan, const 
   JsonWriter json(text);
   json.begin_object();
   write_plan_fields(json, plan);
-  json.field("recipe", "f32-mul-rne").field("version", WB_VERSION).key("sources").begin_array();
+  json.field("version", WB_VERSION).key("sources").begin_array();
   for (const Source& source : inventory.sources) {
     json.begin_object()
         .field("name", std::string_view(source.name))

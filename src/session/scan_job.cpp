@@ -82,6 +82,8 @@ bool ScanJob::may_overflow(const Pair& pair) const {
     const ScaleStats* stats = values_.scale(pair.scales[0]);
     scale = stats ? stats->largest_magnitude() : INFINITY;
   }
+  // A scale that is rounded first may grow by 2^-11 of itself.
+  if (options_.recipe == Recipe::target_mul_rne) scale *= 1.001f;
   return !(largest_code * scale < kF16Overflow);
 }
 
@@ -121,7 +123,7 @@ void ScanJob::count_weight(const Pair& pair, Answers& answers) {
     return;
   }
   if (losses_.contains(pair.weight) || !may_overflow(decided)) return;
-  counting_.steps.push_back(dequantizing_step(inventory_, values_, decided, Dtype::F16));
+  counting_.steps.push_back(dequantizing_step(inventory_, values_, decided, Dtype::F16, options_.recipe));
 }
 
 void ScanJob::count_cast(uint32_t tensor) {

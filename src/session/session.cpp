@@ -4,6 +4,7 @@
 #include "plan/output_files.h"
 #include "quant/lost_scales.h"
 #include "session/options.h"
+#include "session/preview_job.h"
 #include "session/replies.h"
 #include "session/scan_job.h"
 #include "session/verify_job.h"
@@ -84,6 +85,11 @@ Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
       if (!plan_ || !plan_->questions.empty()) break;
       converted_ = verified_ = false;
       return Converter::create(inventory, *plan_, Converter::Mode::write);
+    }
+    case JobKind::preview: {
+      if (!opened || !options_ || preview_code_.empty()) break;
+      preview_reply_.clear();
+      return PreviewJob::create(inventory, pairing_, inspection_.values, *options_, preview_tensor_, preview_code_);
     }
     case JobKind::verify: {
       if (!converted_ || !hashed_) break;
@@ -185,6 +191,9 @@ void Session::finish(JobKind kind) {
       output_hash_ = static_cast<Converter&>(*job_).output_hash();
       converted_ = hashed_ = true;
       break;
+    case JobKind::preview:
+      preview_reply_ = previews_reply(preview_tensor_, preview_code_, static_cast<PreviewJob&>(*job_).previews());
+      break;
     case JobKind::verify: verified_ = true; break;
   }
 }
@@ -263,6 +272,21 @@ Reply Session::plan() {
   const bool open = !plan_->questions.empty();
   reply_ = open ? decisions_reply(*plan_) : plan_reply(*plan_);
   return open ? Reply::decisions : Reply::ok;
+}
+
+Reply Session::set_preview(std::string_view tensor, std::string_view code) {
+  if (!inspected_ || inspection_.refusal) return refuse({Errc::wrong_state, {}, "there is nothing to look at yet"});
+  abandon_job();
+  preview_tensor_ = tensor;
+  preview_code_ = code;
+  reply_ = "{}";
+  return Reply::ok;
+}
+
+Reply Session::preview() {
+  if (preview_reply_.empty()) return refuse({Errc::wrong_state, {}, "no preview was made"});
+  reply_ = preview_reply_;
+  return Reply::ok;
 }
 
 Reply Session::output_index() {

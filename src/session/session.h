@@ -6,6 +6,7 @@
 //   2. Job::inspect, report           headers, small tensors, pairs, RAM
 //   3. set_options, Job::scan         what a conversion must know before it may be planned
 //   4. plan                           exact sizes, or the decisions that only a person can take
+//      set_preview, Job::preview      between 3 and 5: what a weight would look like under each answer to a question
 //   5. Job::convert                   output bytes, header first
 //   6. Job::verify, receipt           the output read back; what the result says about itself
 //
@@ -30,7 +31,7 @@ namespace wb {
 
 /// The boundary's values (web/engine/core.ts).
 enum class Reply : uint8_t { ok = 0, error = 1, decisions = 2 };
-enum class JobKind : uint8_t { inspect = 0, scan = 1, convert = 2, verify = 3 };
+enum class JobKind : uint8_t { inspect = 0, scan = 1, convert = 2, verify = 3, preview = 4 };
 
 class Session {
  public:
@@ -46,6 +47,10 @@ class Session {
   Reply add_index(std::string_view name, ByteView text, bool whole);
   /// Errc: target_required, invalid_option, wrong_state.
   Reply set_options(std::string_view json);
+
+  /// What the next Job::preview is about: a tensor and the code of a question. The job's reply is the result.
+  /// Errc: wrong_state.
+  Reply set_preview(std::string_view tensor, std::string_view code);
 
   JobStep begin(JobKind kind);
   std::optional<Window> next_read();
@@ -66,6 +71,8 @@ class Session {
   Reply copies(uint64_t first, uint64_t count);
   Reply output_header(uint64_t file);
   Reply copied(bool verified);
+  /// After Job::preview. Errc: wrong_state.
+  Reply preview();
   Reply receipt();
   /// The text of the output's index; needs a plan that has one. Errc: wrong_state.
   Reply output_index();
@@ -105,6 +112,10 @@ class Session {
   JobKind job_kind_ = JobKind::inspect;
   JobStep wants_ = JobStep::done;   // what the job asked for last; nothing else may be done
   std::deque<Window> outstanding_;  // handed out and not fed
+
+  std::string preview_tensor_;
+  std::string preview_code_;
+  std::string preview_reply_;
 
   bool converted_ = false;
   bool hashed_ = true;

@@ -32,6 +32,10 @@ class SessionBinding {
   }
   int set_options(const std::string& json) { return static_cast<int>(session_.set_options(json)); }
 
+  int set_preview(const std::string& tensor, const std::string& code) {
+    return static_cast<int>(session_.set_preview(tensor, code));
+  }
+
   int begin(int job) { return static_cast<int>(session_.begin(static_cast<JobKind>(job))); }
   bool next_read() {
     const auto window = session_.next_read();
@@ -57,6 +61,7 @@ class SessionBinding {
   int tensors(double first, double count) { return page(first, count, &wb::Session::tensors); }
   int pairs(double first, double count) { return page(first, count, &wb::Session::pairs); }
   int plan() { return static_cast<int>(session_.plan()); }
+  int preview() { return static_cast<int>(session_.preview()); }
   int receipt() { return static_cast<int>(session_.receipt()); }
   int copies(double first, double count) { return page(first, count, &wb::Session::copies); }
   int output_header(double file) {
@@ -89,6 +94,7 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .function("addSideFile", &SessionBinding::add_side_file)
       .function("addIndex", &SessionBinding::add_index)
       .function("setOptions", &SessionBinding::set_options)
+      .function("setPreview", &SessionBinding::set_preview)
       .function("begin", &SessionBinding::begin)
       .function("nextRead", &SessionBinding::next_read)
       .function("readSource", &SessionBinding::read_source)
@@ -103,6 +109,7 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .function("tensors", &SessionBinding::tensors)
       .function("pairs", &SessionBinding::pairs)
       .function("plan", &SessionBinding::plan)
+      .function("preview", &SessionBinding::preview)
       .function("receipt", &SessionBinding::receipt)
       .function("copies", &SessionBinding::copies)
       .function("outputHeader", &SessionBinding::output_header)

@@ -28,6 +28,12 @@ std::string codes(const GridMatch& match) {
 
 GridHints block(uint64_t rows, uint64_t cols) { return {{{rows, cols}}, 1}; }
 
+GridHints outputs_last() {
+  GridHints hints;
+  hints.outputs_last = true;
+  return hints;
+}
+
 GridHints parts(uint64_t n) {
   GridHints hints;
   hints.parts = n;
@@ -59,6 +65,16 @@ TEST_CASE("grid: which reading a pair of shapes gets") {
       {"columns of a square", {6, 6}, {1, 6}, "per_column", 6, 1, "per_column_scale"},
       {"columns of a stack", {2, 4, 6}, {2, 1, 6}, "per_column", 4, 1, "per_column_scale"},
       {"one row, scale a column", {1, 6}, {1, 6}, "per_column", 1, 1, "per_column_scale"},
+      {"outputs of FBGEMM's experts, [E, H, 1]",
+       {2, 4, 6},
+       {2, 6, 1},
+       "per_column",
+       4,
+       1,
+       "per_column_scale",
+       outputs_last()},
+      {"outputs where I == H", {2, 6, 6}, {2, 6, 1}, "per_column", 6, 1, "per_column_scale", outputs_last()},
+      {"[E, H, 1] without FBGEMM's config", {2, 4, 6}, {2, 6, 1}, "unknown", 0, 0, "!scale_shape_mismatch"},
       {"experts, [E]", {3, 4, 6}, {3}, "per_expert", 4, 6},
       {"experts, [E, 1, 1]", {3, 4, 6}, {3, 1, 1}, "per_expert", 4, 6},
       {"experts where E == N", {4, 4, 6}, {4}, "per_expert", 4, 6},

@@ -87,7 +87,7 @@ TEST_CASE("report: every reply has the keys that the page expects") {
   const std::string plan_keys =
       "cast copied copies_only dequantized dropped files index kept_quantized notes others output_bytes "
       "output_header_bytes "
-      "read_bytes tensors to";
+      "read_bytes recipe tensors to";
   CHECK(keys(plan) == plan_keys);
   REQUIRE(pump.run(JobKind::convert) == JobStep::done);
   REQUIRE(pump.session.receipt() == Reply::ok);

@@ -191,6 +191,15 @@ class FakeSession implements CoreSession {
     return this.#reply({ output_bytes: outputBytes ?? header + read_bytes, read_bytes });
   }
 
+  setPreview(tensor: string, code: string): Status {
+    this.#called(`setPreview ${tensor} ${code}`);
+    return this.#reply({});
+  }
+
+  preview(): Status {
+    return this.#reply({ choices: [] });
+  }
+
   receipt(): Status {
     this.#called('receipt');
     return this.#reply({ recipe: 'f32-mul-rne', notes: [] });

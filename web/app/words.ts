@@ -1,6 +1,13 @@
 // Every code of web/engine/errors.ts as a sentence for a person: what it is, then what to do about it.
 // The particulars (names, numbers) stand in the core's own message beside it.
 import type { ErrorCode } from '../engine/errors';
+import type { Recipe } from '../engine/report';
+
+export const RECIPE_SAYS: Record<Recipe, string> = {
+  'f32-mul-rne': 'Multiplied in float32, rounded once (to nearest, ties to even). The most precise.',
+  'target-mul-rne':
+    'The scale is rounded to the target first, as loaders do that multiply in bf16 or fp16 themselves. Matches them bit by bit.',
+};
 
 export const WORDS: Record<ErrorCode, string> = {
   empty_file: 'This file is empty. The download probably never started; fetch it again.',
@@ -89,6 +96,7 @@ export const WORDS: Record<ErrorCode, string> = {
 
   f16_overflow:
     'Some values are too large for fp16 and would become infinite. Choose bf16, or decide what to do with them.',
+  recipe_unsupported: 'One of the weights cannot be computed in that way. Choose the usual arithmetic.',
   target_required: 'Choose bf16 or fp16 first.',
   invalid_option: 'One of the options has a value that is not offered.',
   unknown_assumption: 'An answer was given to a question that this file does not raise. Open the file again.',

@@ -1,6 +1,7 @@
 // The command line as one value, or a UsageError. Nothing is opened or looked up here.
 import { parseArgs } from 'node:util';
-import type { ConvertOptions } from '../engine/report';
+import { type ConvertOptions, RECIPES } from '../engine/report';
+import type { PreviewOptions } from './preview';
 
 /** Exit code 2: the command line itself is wrong. */
 export class UsageError extends Error {}
@@ -42,6 +43,7 @@ export type Command =
   | { kind: 'version' }
   | ({ kind: 'inspect'; json: boolean; allTensors: boolean; allPairs: boolean } & InputWords)
   | ({ kind: 'ram'; json: boolean } & InputWords)
+  | ({ kind: 'preview' } & PreviewOptions)
   | ConvertCommand
   | VerifyCommand;
 
@@ -50,10 +52,12 @@ export const USAGE = `usage:
       what is in the checkpoint: dtypes, pairs of weight and scale, problems
   weighbridge ram [--json] [--file NAME] PATH...
       how much memory each way of loading it takes
-  weighbridge convert --to bf16|f16|stored -o OUT [--others keep|cast] [--assume SUBJECT=CHOICE]...
+  weighbridge preview [--json] [--tensor NAME] [--assume SUBJECT=CHOICE]... [--file NAME] PATH...
+      what the weights would be under each answer to the open questions
+  weighbridge convert --to bf16|f16|stored -o OUT [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
                       [--shard-size SIZE] [--no-verify] [--progress] [--json] [--file NAME] PATH...
       writes the dequantized checkpoint: one file when OUT ends in .safetensors, else a folder
-  weighbridge verify --from PATH --to bf16|f16|stored [--others keep|cast] [--assume SUBJECT=CHOICE]...
+  weighbridge verify --from PATH --to bf16|f16|stored [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
                      [--shard-size SIZE] [--progress] [--json] [--file NAME] OUT
       computes the conversion of PATH again and compares it with OUT
 
@@ -63,6 +67,8 @@ of which only the needed parts are read. --file NAME chooses among the checkpoin
 --endpoint URL (or HF_ENDPOINT) names a mirror of the Hub; --token-file PATH (or HF_TOKEN) holds a read token.
 --to stored converts nothing: files are only joined or cut. --shard-size 5GB cuts the output into files of that size
 at most.
+--recipe f32-mul-rne (the default) multiplies in float32 and rounds once; target-mul-rne rounds the scale to the
+target first, as loaders that multiply in the compute dtype do.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 a decision is needed.
 `;
 
@@ -76,6 +82,7 @@ const CONVERSION = {
   file: WORD,
   to: WORD,
   others: WORD,
+  recipe: WORD,
   assume: WORDS,
   'shard-size': WORD,
   ...REMOTE,
@@ -91,6 +98,8 @@ export function parseCommand(argv: readonly string[]): Command {
       return parseInspect(args);
     case 'ram':
       return parseRam(args);
+    case 'preview':
+      return parsePreview(args);
     case 'convert':
       return parseConvert(args);
     case 'verify':
@@ -112,6 +121,14 @@ function parseRam(args: string[]): Command {
   const options = { json: FLAG, file: WORD, ...REMOTE };
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
   return { kind: 'ram', ...inputWords(positionals, values), json: values.json };
+}
+
+function parsePreview(args: string[]): Command {
+  const options = { json: FLAG, file: WORD, tensor: WORD, assume: WORDS, ...REMOTE };
+  const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
+  const { json, tensor = null, assume } = values;
+  const input = inputWords(positionals, values);
+  return { kind: 'preview', ...input, json, tensor, options: conversionOptions({ to: 'bf16', assume }) };
 }
 
 function parseConvert(args: string[]): Command {
@@ -150,11 +167,12 @@ function parseVerify(args: string[]): Command {
 interface ConversionWords {
   to?: string | undefined;
   others?: string | undefined;
+  recipe?: string | undefined;
   assume: string[];
   'shard-size'?: string | undefined;
 }
 
-function conversionOptions({ to, others, assume, 'shard-size': size }: ConversionWords): ConvertOptions {
+function conversionOptions({ to, others, recipe: name, assume, 'shard-size': size }: ConversionWords): ConvertOptions {
   if (to !== 'bf16' && to !== 'f16' && to !== 'stored') {
     throw new UsageError(
       'the target dtype is required: --to bf16 or --to f16, or --to stored to only join or cut files',
@@ -163,7 +181,9 @@ function conversionOptions({ to, others, assume, 'shard-size': size }: Conversio
   if (others !== undefined && others !== 'keep' && others !== 'cast') {
     throw new UsageError('--others is keep (the default) or cast');
   }
-  const options: ConvertOptions = { to, others: others ?? 'keep', assume: parseAssumptions(assume) };
+  const recipe = RECIPES.find((each) => each === name);
+  if (name !== undefined && recipe === undefined) throw new UsageError(`--recipe is ${RECIPES.join(' or ')}`);
+  const options: ConvertOptions = { to, others: others ?? 'keep', recipe, assume: parseAssumptions(assume) };
   return size === undefined ? options : { ...options, shards: shardBytes(size) };
 }
 

@@ -7,6 +7,7 @@ import { convert, verify } from './convert';
 import { loadCore } from './core_loader';
 import { inspect } from './inspect';
 import { issueLine } from './issues_text';
+import { preview } from './preview';
 import { printError, printOut, quietOnClosedPipe } from './print';
 import { ram } from './ram';
 
@@ -42,6 +43,8 @@ async function run(command: Command, coreFolder: URL): Promise<number> {
       return inspect(core, command, printOut);
     case 'ram':
       return ram(core, command, printOut);
+    case 'preview':
+      return preview(core, command, printOut);
     case 'convert':
       return convert(core, command, printOut);
     case 'verify':

@@ -14,7 +14,7 @@ import type {
   RequestMap,
   SinkRequest,
 } from './protocol';
-import type { ConvertOptions, PairRow, Report, TensorRow } from './report';
+import type { ConvertOptions, PairRow, PreviewReport, Report, TensorRow } from './report';
 
 export type OnProgress = (progress: Progress) => void;
 
@@ -60,6 +60,11 @@ export class EngineClient {
 
   pairs(first: number, count: number): Promise<PairRow[]> {
     return this.#request('pairs', { first, count });
+  }
+
+  /** The first weights of `tensor` under each answer to the question `code`. */
+  preview(options: ConvertOptions, tensor: string, code: string): Promise<PreviewReport> {
+    return this.#request('preview', { options, tensor, code });
   }
 
   plan(options: ConvertOptions, onProgress?: OnProgress): Promise<Planned | DecisionsNeeded> {

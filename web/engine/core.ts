@@ -20,6 +20,8 @@ export enum Job {
   Convert = 2,
   /** reads the output back; its source index is OUTPUT_SOURCE */
   Verify = 3,
+  /** needs options and setPreview */
+  Preview = 4,
 }
 
 /** readSource of a verify window. */
@@ -44,6 +46,8 @@ export interface CoreSession {
   addIndex(name: string, lengthBytes: number, whole: boolean): Status;
   /** JSON of ConvertOptions */
   setOptions(json: string): Status;
+  /** what the next Job.Preview is about */
+  setPreview(tensor: string, code: string): Status;
 
   begin(job: Job): Step;
   /** true: readSource, readBegin, readEnd hold the next window. May be called ahead of feed. */
@@ -62,6 +66,7 @@ export interface CoreSession {
   tensors(first: number, count: number): Status;
   pairs(first: number, count: number): Status;
   plan(): Status;
+  preview(): Status;
   receipt(): Status;
   /** of a plan of copies only: [[file, source, begin, end], ...] */
   copies(first: number, count: number): Status;

@@ -80,6 +80,10 @@ export class Engine implements Handlers {
     return this.#opened().pairs(first, count);
   }
 
+  async preview({ options, tensor, code }: Args<'preview'>, onProgress: OnProgress): Reply<'preview'> {
+    return this.#alone(onProgress, (hooks) => this.#opened().preview(options, tensor, code, hooks));
+  }
+
   async plan({ options }: Args<'plan'>, onProgress: OnProgress): Reply<'plan'> {
     return this.#alone(onProgress, (hooks) => this.#opened().plan(options, hooks));
   }

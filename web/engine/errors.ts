@@ -62,6 +62,7 @@ export const ERROR_CODES = [
   'payload_shape_mismatch',
   'output_name_taken',
   'f16_overflow',
+  'recipe_unsupported',
   'target_required',
   'invalid_option',
   'unknown_assumption',

@@ -2,7 +2,16 @@
 // grows leaves old views with length 0 and no error; bytes go in and out as views, never as strings.
 import { type CoreFactory, type CoreModule, type CoreSession, type Job, Status, Step } from './core';
 import { CoreCrash, CoreError, type ErrorObject, isErrorCode } from './errors';
-import type { ConvertOptions, Decision, PairRow, PlanReport, Receipt, Report, TensorRow } from './report';
+import type {
+  ConvertOptions,
+  Decision,
+  PairRow,
+  PlanReport,
+  PreviewReport,
+  Receipt,
+  Report,
+  TensorRow,
+} from './report';
 
 /** A range of one source that the core wants next; `end` is exclusive. */
 export interface ReadWindow {
@@ -94,6 +103,10 @@ export class Session {
     this.#done(this.#core.setOptions(JSON.stringify(options)));
   }
 
+  setPreview(tensor: string, code: string): void {
+    this.#done(this.#core.setPreview(tensor, code));
+  }
+
   begin(job: Job): LiveStep {
     return this.#live(this.#core.begin(job));
   }
@@ -136,6 +149,10 @@ export class Session {
     if (status !== Status.Decisions) return { kind: 'planned', plan: this.#unwrap<PlanReport>(status) };
     const { decisions } = this.#unwrap<{ decisions: Decision[] }>(status);
     return { kind: 'decisions', decisions };
+  }
+
+  preview(): PreviewReport {
+    return this.#unwrap<PreviewReport>(this.#core.preview());
   }
 
   receipt(): Receipt {

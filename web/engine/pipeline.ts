@@ -15,7 +15,17 @@ import { isIndex } from './layouts';
 import { letMessagesIn, ProgressMeter } from './progress';
 import type { Progress } from './protocol';
 import { READ_AHEAD_DEPTH, REMOTE_LOOK_DEPTH, ReadAhead } from './read_ahead';
-import type { ConvertOptions, CoreIssue, Decision, PairRow, PlanReport, Receipt, Report, TensorRow } from './report';
+import type {
+  ConvertOptions,
+  CoreIssue,
+  Decision,
+  PairRow,
+  PlanReport,
+  PreviewReport,
+  Receipt,
+  Report,
+  TensorRow,
+} from './report';
 import { SetSink } from './set_sink';
 import type { ByteSink } from './sink';
 import type { ByteSource, SourceCheck } from './source';
@@ -94,6 +104,17 @@ export class Checkpoint {
     const meter = this.#meter(hooks);
     await this.#mend(hooks, meter);
     return this.#scanAndPlan(options, hooks, meter);
+  }
+
+  /** The first weights of `tensor` under each answer to the question `code`; `options` answers the other questions. */
+  async preview(options: ConvertOptions, tensor: string, code: string, hooks: JobHooks = {}): Promise<PreviewReport> {
+    const meter = new ProgressMeter(hooks.onProgress);
+    await this.#mend(hooks, meter);
+    this.#session.setOptions(options);
+    this.#session.setPreview(tensor, code);
+    meter.begin('scan', 0);
+    await this.#pump(Job.Preview, hooks, meter);
+    return this.#session.preview();
   }
 
   async convert(options: ConvertOptions, sink: ByteSink, verify: boolean, hooks: JobHooks = {}): Promise<ConvertReply> {

@@ -4,7 +4,16 @@ import type { ErrorObject } from './errors';
 import type { Traffic } from './http_client';
 import type { Layout } from './layouts';
 import type { ComponentReport } from './pipeline_sum';
-import type { ConvertOptions, Decision, PairRow, PlanReport, Receipt, Report, TensorRow } from './report';
+import type {
+  ConvertOptions,
+  Decision,
+  PairRow,
+  PlanReport,
+  PreviewReport,
+  Receipt,
+  Report,
+  TensorRow,
+} from './report';
 
 /** Where a conversion writes. A FileSystemFileHandle of the save picker survives postMessage. */
 export type SinkRequest =
@@ -49,6 +58,7 @@ export interface RequestMap {
   weigh: { args: { choice: string }; reply: ComponentReport[] };
   tensors: { args: { first: number; count: number }; reply: TensorRow[] };
   pairs: { args: { first: number; count: number }; reply: PairRow[] };
+  preview: { args: { options: ConvertOptions; tensor: string; code: string }; reply: PreviewReport };
   plan: { args: { options: ConvertOptions }; reply: Planned | DecisionsNeeded };
   convert: {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };

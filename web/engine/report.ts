@@ -235,20 +235,50 @@ export interface PairRow {
 
 /** stored: nothing is converted, files are only joined or cut */
 export type Target = 'bf16' | 'f16' | 'stored';
+/** How a code and its scale are multiplied; docs/formats.md, "Recipes". */
+export const RECIPES = ['f32-mul-rne', 'target-mul-rne'] as const;
+export type Recipe = (typeof RECIPES)[number];
 
 /** Options of ram, plan and convert. `to` is required by plan and convert. */
 export interface ConvertOptions {
   to: Target;
   others: 'keep' | 'cast';
+  /** f32-mul-rne unless named */
+  recipe?: Recipe | undefined;
   /** subject (scheme, error code or tensor name) -> choice */
   assume: Record<string, string>;
   /** one file (the default), the files of the input, or files with at most so many bytes of tensors */
   shards?: 'one' | 'same' | number;
 }
 
+/** What the first weights of a tensor would be under one answer to a question. */
+export interface PreviewChoice {
+  choice: string;
+  meaning: string;
+  values: number;
+  zeros: number;
+  infinite: number;
+  nan: number;
+  /** magnitude, of the finite */
+  largest: number;
+  /** of the finite */
+  rms: number;
+  /** how many finite values have a magnitude in [2^e, 2^(e+1)), for e = first_exponent, first_exponent + 1, ... */
+  first_exponent: number;
+  histogram: number[];
+  first: (number | null)[];
+}
+
+export interface PreviewReport {
+  tensor: string;
+  code: string;
+  choices: PreviewChoice[];
+}
+
 export interface PlanReport {
   to: Target;
   others: 'keep' | 'cast';
+  recipe: Recipe;
   /** of the output, in the order they are written; the names count where it is a folder */
   files: { name: string; bytes: number }[];
   /** name of the index to write beside them; "" when there is none */
@@ -270,7 +300,6 @@ export interface PlanReport {
 
 /** What a finished conversion says about itself. */
 export interface Receipt extends PlanReport {
-  recipe: 'f32-mul-rne';
   version: string;
   sources: { name: string; size_bytes: number }[];
   assumed: { subject: string; choice: string; tensors: number }[];

@@ -42,6 +42,8 @@ function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progre
       return to.tensors(request, onProgress);
     case 'pairs':
       return to.pairs(request, onProgress);
+    case 'preview':
+      return to.preview(request, onProgress);
     case 'plan':
       return to.plan(request, onProgress);
     case 'convert':

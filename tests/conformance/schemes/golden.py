@@ -9,6 +9,8 @@ from safetensors.torch import save_file
 
 HOME = pathlib.Path(__file__).resolve().parents[2] / "golden/schemes"
 MOST_BYTES = 60_000
+# The tools that multiply in bf16, which is our recipe target-mul-rne: there they are matched bit by bit.
+TARGET_MUL_RNE = {"ck-float8-e4m3", "ck-float8-e4m3-in-metadata", "ck-float8-e5m2", "ck-nvfp4", "ck-nvfp4-padded", "ctq-nvfp4", "modelopt-fp8"}
 
 
 def version(package):
@@ -61,6 +63,8 @@ class Golden:
         self.manifest = {"scheme": scheme, "tool": package, "version": tool_version or version(package), "torch": torch.__version__,
                          "safetensors": safetensors.__version__, "called": called, "convention": convention,
                          "bf16": {"file": "expected.safetensors", "exact": exact, **({} if exact else {"max_ulp": max_ulp})}}
+        if scheme in TARGET_MUL_RNE:
+            self.manifest["bf16"]["recipe"] = "target-mul-rne"
         if note:
             self.manifest["note"] = note
 

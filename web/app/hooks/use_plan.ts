@@ -4,12 +4,13 @@ import { useCallback, useRef, useState } from 'react';
 import type { EngineClient } from '../../engine/client';
 import { type CoreError, toCoreError } from '../../engine/errors';
 import type { Progress } from '../../engine/protocol';
-import type { ConvertOptions, Decision, PlanReport } from '../../engine/report';
+import type { ConvertOptions, Decision, PlanReport, PreviewReport, Recipe } from '../../engine/report';
 
 export interface Choices {
   /** nothing is chosen for the user */
   to: ConvertOptions['to'] | null;
   others: ConvertOptions['others'];
+  recipe: Recipe;
   /** files of the output; nothing: one */
   shards: ConvertOptions['shards'];
   /** subject of a decision -> choice */
@@ -29,12 +30,20 @@ export interface PlanControls {
   decisions: readonly Decision[];
   state: PlanState;
   change: (change: Partial<Choices>) => void;
+  /** what the weights would be under each answer to one of the decisions, given the other answers */
+  preview: (decision: Decision, tensor: string) => Promise<PreviewReport>;
   /** the state once no newer answer is on its way */
   settled: () => Promise<PlanState>;
 }
 
 export function usePlan(client: EngineClient, known: readonly Decision[]): PlanControls {
-  const [choices, setChoices] = useState<Choices>({ to: null, others: 'keep', shards: undefined, answers: {} });
+  const [choices, setChoices] = useState<Choices>({
+    to: null,
+    others: 'keep',
+    recipe: 'f32-mul-rne',
+    shards: undefined,
+    answers: {},
+  });
   const [state, setState] = useState<PlanState>({ phase: 'none' });
   const [asked, setAsked] = useState<readonly Decision[]>([]);
   const newest = useRef<Promise<PlanState>>(Promise.resolve({ phase: 'none' }));
@@ -76,7 +85,16 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
     }
   }, []);
 
-  return { choices, decisions: concerning(choices.to, [...known, ...asked]), state, change, settled };
+  const decisions = concerning(choices.to, [...known, ...asked]);
+  const preview = async (decision: Decision, tensor: string): Promise<PreviewReport> => {
+    const others = decisions.filter(({ subject }) => subject !== decision.subject);
+    const options = optionsOf({ ...choices, to: choices.to ?? 'bf16' }, others);
+    if (options === null) throw new Error('a target is always given here');
+    await newest.current;
+    return client.preview(options, tensor, decision.code);
+  };
+
+  return { choices, decisions, state, change, preview, settled };
 }
 
 /** Where nothing is converted, only a missing shard is a question. */
@@ -84,14 +102,17 @@ function concerning(to: Choices['to'], decisions: readonly Decision[]): readonly
   return to === 'stored' ? decisions.filter(({ code }) => code === 'shard_missing') : decisions;
 }
 
-function optionsOf({ to, others, shards, answers }: Choices, decisions: readonly Decision[]): ConvertOptions | null {
+function optionsOf(
+  { to, others, recipe, shards, answers }: Choices,
+  decisions: readonly Decision[],
+): ConvertOptions | null {
   if (to === null) return null;
   const assume: Record<string, string> = {};
   for (const { subject } of decisions) {
     const answer = answers[subject];
     if (answer !== undefined) assume[subject] = answer;
   }
-  return { to, others, assume, ...(shards === undefined ? {} : { shards }) };
+  return { to, others, recipe, assume, ...(shards === undefined ? {} : { shards }) };
 }
 
 async function ask(

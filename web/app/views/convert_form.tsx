@@ -1,13 +1,15 @@
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components';
 import type { CoreError } from '../../engine/errors';
-import type { ConvertOptions, Target } from '../../engine/report';
+import { type ConvertOptions, RECIPES, type Target } from '../../engine/report';
 import { formatDecimal } from '../../engine/units';
 import { percent } from '../format';
 import type { PlanControls } from '../hooks/use_plan';
 import { Choices } from '../parts/choices';
 import { Fault } from '../parts/fault';
+import { Fold } from '../parts/fold';
 import type { SinkKind, SinkOffer } from '../sinks';
+import { RECIPE_SAYS } from '../words';
 import { Decisions } from './decisions';
 import { PlanSummary } from './plan_summary';
 
@@ -46,9 +48,11 @@ export function ConvertForm(props: ConvertFormProps): ReactNode {
         <TargetChoice planning={planning} />
         {choices.to !== 'stored' && <OthersChoice planning={planning} />}
       </div>
+      <RecipeChoice planning={planning} />
       <Decisions
         decisions={decisions}
         answers={choices.answers}
+        preview={planning.preview}
         onAnswer={(subject, choice) => change({ answers: { ...choices.answers, [subject]: choice } })}
       />
       {choices.to !== null && offers !== null && <SinkChoice offers={offers} sink={sink} onSink={onSink} />}
@@ -130,6 +134,25 @@ function OthersChoice({ planning }: { planning: PlanControls }): ReactNode {
         { value: 'cast', title: 'cast too', says: 'To the same type. Loses precision where they are float32.' },
       ]}
     />
+  );
+}
+
+/** Folded away: nearly everybody wants the first, and the second only to match a loader bit by bit. */
+function RecipeChoice({ planning }: { planning: PlanControls }): ReactNode {
+  return (
+    <Fold title={`Arithmetic: ${planning.choices.recipe}`} level={4}>
+      <Choices
+        label="How a code and its scale are multiplied"
+        value={planning.choices.recipe}
+        onChange={(recipe) => planning.change({ recipe })}
+        choices={RECIPES.map((value) => ({
+          value,
+          title: value,
+          says: RECIPE_SAYS[value],
+          testId: `recipe-${value}`,
+        }))}
+      />
+    </Fold>
   );
 }
 

@@ -1,10 +1,11 @@
 // What only a person can decide. Nothing is preselected: a wrong guess would write a wrong model.
 import type { ReactNode } from 'react';
-import type { Decision } from '../../engine/report';
+import type { Decision, PreviewReport } from '../../engine/report';
 import { plural } from '../format';
 import { Choices } from '../parts/choices';
 import { Fold } from '../parts/fold';
 import { Name, Prose } from '../parts/text';
+import { Previews } from './previews';
 
 const NAMED = 3;
 
@@ -12,9 +13,13 @@ interface DecisionsProps {
   decisions: readonly Decision[];
   answers: Readonly<Record<string, string>>;
   onAnswer: (subject: string, choice: string) => void;
+  preview: (decision: Decision, tensor: string) => Promise<PreviewReport>;
 }
 
-export function Decisions({ decisions, answers, onAnswer }: DecisionsProps): ReactNode {
+/** Its answers make no difference that a preview of bf16 could show. */
+const WITHOUT_PREVIEW: readonly string[] = ['f16_overflow', 'scale_orphan', 'shard_missing'];
+
+export function Decisions({ decisions, answers, onAnswer, preview }: DecisionsProps): ReactNode {
   if (decisions.length === 0) return null;
   return (
     <div className="decisions">
@@ -37,6 +42,9 @@ export function Decisions({ decisions, answers, onAnswer }: DecisionsProps): Rea
           }))}
         >
           <Tensors decision={decision} />
+          {!WITHOUT_PREVIEW.includes(decision.code) && (
+            <Previews tensors={decision.tensors} load={(tensor) => preview(decision, tensor)} />
+          )}
         </Choices>
       ))}
     </div>

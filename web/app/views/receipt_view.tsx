@@ -9,7 +9,7 @@ import type { Saved } from '../hooks/use_conversion';
 import { Fact, Facts } from '../parts/facts';
 import { Fold } from '../parts/fold';
 import { Name, Prose } from '../parts/text';
-import { WORDS } from '../words';
+import { RECIPE_SAYS, WORDS } from '../words';
 import { removeWorkingCopy } from '../working_copies';
 
 const TARGET_NAMES = { bf16: 'of bf16', f16: 'of fp16', stored: 'as they were' } as const;
@@ -97,7 +97,7 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
           'nothing was computed; every byte of the tensors is that of the input'
         ) : (
           <>
-            <code>{receipt.recipe}</code> multiplied in float32, rounded once (to nearest, ties to even)
+            <code>{receipt.recipe}</code> {RECIPE_SAYS[receipt.recipe]}
           </>
         )}
       </Fact>
