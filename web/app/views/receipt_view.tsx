@@ -11,6 +11,7 @@ import { Fold } from '../parts/fold';
 import { Name, Prose } from '../parts/text';
 import { RECIPE_SAYS, WORDS } from '../words';
 import { removeWorkingCopy } from '../working_copies';
+import { spent } from './place_line';
 
 const TARGET_NAMES = { bf16: 'of bf16', f16: 'of fp16', stored: 'as they were' } as const;
 
@@ -159,6 +160,12 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
           <code data-testid="xxh64">{receipt.output_xxh64}</code>
         </Fact>
       )}
+      {(receipt.source_checks ?? []).map(({ name, sha256, says }) => (
+        <Fact key={name} name="Source">
+          <Name text={name} />: SHA-256 {says} {sha256 !== null && <code data-testid="source-sha256">{sha256}</code>}
+        </Fact>
+      ))}
+      {receipt.traffic && <Fact name="Read">{spent(receipt.traffic)}</Fact>}
       <Fact name="Made by">Weighbridge {receipt.version}</Fact>
     </Facts>
   );
