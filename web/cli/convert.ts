@@ -120,11 +120,11 @@ function receiptText(path: string, receipt: Receipt): string {
   const rows: [string, string][] = [
     ['size', formatExactSize(output_bytes)],
     ...(receipt.beside ? [['files', filesText(files)] as [string, string]] : []),
-    ['dtype', receipt.to === 'f16' ? 'fp16' : 'bf16'],
+    ['dtype', { bf16: 'bf16', f16: 'fp16', stored: 'as stored' }[receipt.to]],
     ['tensors', `${count(dequantized)} dequantized, ${count(cast)} cast, ${count(copied)} copied as they were`],
     ['left out', `${count(dropped)} scales, markers and the like`],
     ['recipe', `${receipt.recipe}, version ${receipt.version}`],
-    ['xxh64', receipt.output_xxh64],
+    ...(receipt.output_xxh64 === '' ? [] : [['xxh64', receipt.output_xxh64] as [string, string]]),
     ['verified', receipt.verified ? 'yes, read back and compared' : 'no'],
   ];
   if (receipt.to === 'f16') {
