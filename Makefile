@@ -116,6 +116,13 @@ fuzz: setup ## libFuzzer on the core, FUZZ_SECONDS=60 per target
 bench: setup ## kernels, native and wasm, GB/s
 	@scripts/bench.sh
 
+.PHONY: bench-remote remote-big
+bench-remote: cli ## a repo of 163 shards and 91,000 tensors over 50 ms: requests, bytes, time against their limits
+	@node tests/bench/remote_bench.mjs
+
+remote-big: cli ## 4 GiB converted straight from a server that drops the connection five times; 12 GiB of disk
+	@node tests/bench/remote_big.mjs --gib 4
+
 conformance: cli ## against torch and safetensors themselves; needs PyPI, 5.5 GB in build/venv; GOLDEN=1 renews tests/golden
 	@tests/conformance/run.sh $(if $(GOLDEN),--write-golden) -- $(CLI)
 

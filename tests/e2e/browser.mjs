@@ -8,9 +8,9 @@ import { serve } from '../../scripts/serve.mjs';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = join(ROOT, 'build/page');
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-const FLAGS = [
+export const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -28,7 +28,7 @@ export function scratchFolder() {
 }
 
 /** One browser with a fresh profile, the page open in it, and a list of everything that went wrong in it. */
-export async function openPage(folder, viewport = { width: 1280, height: 900 }) {
+export async function openPage(folder, viewport = { width: 1280, height: 900 }, { allow = [] } = {}) {
   if (!existsSync(join(PAGE, 'index.html'))) throw new Error('no page in build/page: run `make build` first');
   const site = await serve(PAGE);
   const browser = await puppeteer.launch({
@@ -51,11 +51,17 @@ export async function openPage(folder, viewport = { width: 1280, height: 900 }) 
   });
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(site.url) && !/^(blob|data):/.test(url)) faults.push(`a request to ${url}`);
+    // nothing may leave: whatever is asked for, nothing is sent along
+    if (request.hasPostData() || !['GET', 'HEAD', 'OPTIONS'].includes(request.method())) {
+      faults.push(`${request.method()} to ${url}`);
+    }
+    const known = [site.url, ...allow].some((start) => url.startsWith(start));
+    if (!known && !/^(blob|data):/.test(url)) faults.push(`a request to ${url}`);
   });
   await page.goto(site.url);
   return {
     page,
+    url: site.url,
     browser,
     downloads,
     faults,

@@ -197,6 +197,26 @@ TEST_CASE("values: what is read on opening, at its bounds") {
   CHECK(report_of(pump)["warnings"][0]["code"] == "bool_not_canonical");
 }
 
+TEST_CASE("values: from afar, long scales wait for the scan and everything else is read") {
+  const uint64_t most = kSparingScaleBytes / 4;
+  const Bytes file = oracle::file_of(
+      {filled("a.weight", Dtype::F8_E4M3, {most, 2}), filled("a.weight_scale", Dtype::F32, {most, 1}, 0x3F),
+       filled("b.weight", Dtype::F8_E4M3, {most + 1, 2}), filled("b.weight_scale", Dtype::F32, {most + 1, 1}, 0x3F),
+       filled("b.weight_scale_2", Dtype::F32, {}, 0x3F)});
+  Pump near({file});
+  REQUIRE(near.open() == JobStep::done);
+  Pump far({file});
+  REQUIRE(far.session.read_sparingly() == Reply::ok);
+  REQUIRE(far.open() == JobStep::done);
+  const auto has_values = [](Pump& pump, size_t pair) {
+    pump.session.pairs(0, 10);
+    return Json::parse(pump.session.reply())[pair]["scales"][0].contains("min");
+  };
+  CHECK((has_values(near, 0) && has_values(near, 1)));
+  CHECK((has_values(far, 0) && !has_values(far, 1)));
+  CHECK(far.session.read_sparingly() == Reply::error);
+}
+
 TEST_CASE("values: statistics of scales") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float values[] = {nan, -2.0f, 0.0f, 3.0f, -0.0f, std::numeric_limits<float>::infinity(), nan};

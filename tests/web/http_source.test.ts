@@ -155,7 +155,8 @@ test('a file that changes between two requests is refused', async () => {
   expect(await caught(source.read(4 * MIB, 4 * MIB + 100))).toMatchObject({ code: 'source_changed' });
   // it was the file that the listing spoke of in the first place
   const listed = address(FILE, { sizeBytes: FILE.length - 1 });
-  expect(await caught(HttpSource.open(client(), listed))).toMatchObject({ code: 'source_changed' });
+  const early = await HttpSource.open(client(), listed);
+  expect(await caught(early.read(0, 10))).toMatchObject({ code: 'source_changed' });
 });
 
 test('a signed URL that expired is asked for anew, in the middle of a file too', async () => {
@@ -306,9 +307,12 @@ test('an interrupted read is cancelled, and the next one works', async () => {
   const source = await HttpSource.open(client(), address());
   hub.fault({ kind: 'stall', afterBytes: 1000 });
   const reading = caught(source.read(MIB, 2 * MIB));
+  const waiting = caught(source.read(2 * MIB, 3 * MIB));
   await new Promise((resolve) => setTimeout(resolve, 100));
   source.interrupt();
   expect(await reading).toMatchObject({ code: 'cancelled' });
+  expect(await waiting).toMatchObject({ code: 'cancelled' });
+  expect(hub.counts().cdn).toBe(2);
   expect(same(await source.read(MIB, 2 * MIB), FILE.subarray(MIB, 2 * MIB))).toBe(true);
 });
 

@@ -11,6 +11,7 @@ import { Hub, nextPage } from '../../web/engine/hub';
 import { Checkpoint } from '../../web/engine/pipeline';
 import { chooseRemote, findRemote, type RemoteOptions } from '../../web/engine/remote_tree';
 import type { Report } from '../../web/engine/report';
+import { deepseekSet, SHARDS } from '../support/deepseek_set.mjs';
 import { bytesContent, startHub, type TestHub } from '../support/hub_server.mjs';
 import { fp8Weight, safetensors, scalar } from './checkpoints';
 
@@ -213,4 +214,14 @@ test('answers that make no sense', async () => {
   }
   hub.fault({ at: 'hub', path: '/tree/', kind: 'status', status: 200, body: '{}' });
   expect(await codeOf(open('o/odd'))).toBe('bad_answer');
+});
+
+test('163 shards with 91,985 tensors: one request each, no byte of data but what the first read brings along', async () => {
+  const { files, headerBytes, tensors } = deepseekSet();
+  hub.addRepo('deepseek-ai/DeepSeek-V3', files);
+  const report = await open('deepseek-ai/DeepSeek-V3');
+  expect(report).toMatchObject({ verdict: 'sound', tensor_count: tensors });
+  const { cdn, cdnBytes } = hub.counts('-of-');
+  expect(cdn).toBe(SHARDS);
+  expect(cdnBytes).toBeLessThan(1.1 * (headerBytes + 100_000 * SHARDS));
 });

@@ -4,9 +4,11 @@ import { Button } from 'react-aria-components';
 import type { Choice, Layout } from '../engine/layouts';
 import type { GivenFile } from '../engine/protocol';
 import { givenFiles } from './dropped_files';
-import { type CheckpointControls, type OpenCheckpoint, useCheckpoint } from './hooks/use_checkpoint';
+import { type CheckpointControls, type OpenCheckpoint, type Place, useCheckpoint } from './hooks/use_checkpoint';
+import { useDeepLink } from './hooks/use_deep_link';
 import { usePageDrop } from './hooks/use_page_drop';
 import { useWorkingCopies, type WorkingCopiesControls } from './hooks/use_working_copies';
+import { type Access, AddressBox, isAboutAccess, NO_ACCESS } from './views/address_box';
 import { Chooser } from './views/chooser';
 import { ConvertPanel } from './views/convert_panel';
 import { DetailsPanel } from './views/details_panel';
@@ -15,13 +17,14 @@ import { Intro } from './views/intro';
 import { MemoryPanel } from './views/memory_panel';
 import { PairsPanel } from './views/pairs_panel';
 import { PipelineView } from './views/pipeline_view';
+import { PlaceLine, spent } from './views/place_line';
 import { Precision } from './views/precision';
 import { Failure, Verdict } from './views/verdict';
 import { WorkingCopiesView } from './views/working_copies_view';
 
 export function App(): ReactNode {
   const controls = useCheckpoint();
-  const { checkpoint, open, fail, close } = controls;
+  const { checkpoint, place, open, locate, fail, close } = controls;
   const copies = useWorkingCopies();
   const [busy, setBusy] = useState(false);
   const [notice, setNotice] = useState('');
@@ -35,6 +38,15 @@ export function App(): ReactNode {
     },
     [busy, open],
   );
+  const access = useRef<Access>(NO_ACCESS);
+  const go = useCallback(
+    (address: string, given: Access) => {
+      access.current = given;
+      locate({ address, file: null, ...given });
+    },
+    [locate],
+  );
+  useDeepLink(checkpoint, place, locate);
   const refuse = useCallback((thrown: unknown) => fail([], thrown), [fail]);
   const over = usePageDrop(take, refuse);
   const choose = (): void => input.current?.click();
@@ -59,13 +71,25 @@ export function App(): ReactNode {
           {notice}
         </p>
         {checkpoint.phase === 'empty' && (
-          <Intro onChoose={choose} onChooseFolder={chooseFolder} onFiles={take} onFault={fail} />
+          <Intro onChoose={choose} onChooseFolder={chooseFolder} onFiles={take} onFault={fail} onAddress={go} />
         )}
         <Opened controls={controls} copies={copies} onBusy={setBusy} />
+        {checkpoint.phase === 'failed' && isAboutAccess(checkpoint.error.code) && (
+          <AddressBox
+            address={place?.address ?? checkpoint.names[0] ?? ''}
+            page={place?.located.page ?? null}
+            access={access.current}
+            onGo={go}
+            open
+          />
+        )}
         <WorkingCopiesView copies={copies.copies} onSave={copies.save} onRemove={copies.remove} />
       </main>
       <footer className="footer">
-        <p>Runs in this tab. Nothing is uploaded; there is no server behind it.</p>
+        <p>
+          Runs in this tab. Nothing is uploaded; there is no server behind it. Only an address that you give is fetched
+          from, and only the parts that are needed.
+        </p>
       </footer>
       {over && <div className="drop-veil">Drop to open</div>}
     </div>
@@ -107,7 +131,7 @@ interface OpenedProps {
 }
 
 function Opened({ controls, copies, onBusy }: OpenedProps): ReactNode {
-  const { checkpoint, pick, choose } = controls;
+  const { checkpoint, place, pick, choose } = controls;
   switch (checkpoint.phase) {
     case 'empty':
       return null;
@@ -115,25 +139,35 @@ function Opened({ controls, copies, onBusy }: OpenedProps): ReactNode {
       return (
         <p role="status" className="opening">
           Reading {shortList(checkpoint.names)}…
+          {checkpoint.progress?.traffic && ` ${spent(checkpoint.progress.traffic)}`}
         </p>
       );
     case 'failed':
       return <Failure names={checkpoint.names} error={checkpoint.error} />;
     case 'choosing':
-      return <Chooser layout={checkpoint.layout} onPick={(choice) => pick(checkpoint.layout, choice)} />;
+      return (
+        <>
+          {place && <PlaceLine place={place} traffic={place.located.traffic} />}
+          <Chooser layout={checkpoint.layout} onPick={(choice) => pick(checkpoint.layout, choice)} />
+        </>
+      );
     case 'pipeline':
       return (
-        <PipelineView
-          pipeline={checkpoint}
-          onPick={(choice: Choice) => pick(checkpoint.layout, choice)}
-          onBack={() => choose(checkpoint.layout)}
-        />
+        <>
+          {place && <PlaceLine place={place} traffic={checkpoint.components.at(-1)?.report.traffic} />}
+          <PipelineView
+            pipeline={checkpoint}
+            onPick={(choice: Choice) => pick(checkpoint.layout, choice)}
+            onBack={() => choose(checkpoint.layout)}
+          />
+        </>
       );
     case 'open':
       return (
         <Everything
           key={checkpoint.id}
           checkpoint={checkpoint}
+          place={place}
           onBusy={onBusy}
           onCopies={copies.refresh}
           onBack={choose}
@@ -151,13 +185,14 @@ function shortList(names: readonly string[]): string {
 
 interface EverythingProps {
   checkpoint: OpenCheckpoint;
+  place: Place | null;
   onBusy: (busy: boolean) => void;
   onCopies: () => void;
   /** to the other checkpoints that were given with this one */
   onBack: (layout: Layout) => void;
 }
 
-function Everything({ checkpoint, onBusy, onCopies, onBack }: EverythingProps): ReactNode {
+function Everything({ checkpoint, place, onBusy, onCopies, onBack }: EverythingProps): ReactNode {
   const { report, layout } = checkpoint;
   // A set that is not whole may be converted as far as it goes; the form asks.
   const convertible = report.verdict !== 'refused' || report.error?.code === 'shard_missing';
@@ -165,7 +200,7 @@ function Everything({ checkpoint, onBusy, onCopies, onBack }: EverythingProps): 
   return (
     <>
       <Verdict report={report} />
-      <Identity report={report} layout={layout} onBack={() => onBack(layout)} />
+      <Identity report={report} place={place} layout={layout} onBack={() => onBack(layout)} />
       {readable && (
         <>
           <FourNumbers report={report} />

@@ -2,28 +2,22 @@
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
+import { HEADERS, META_POLICY } from '../../scripts/policy.mjs';
 
 const atRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-// For hosts that send no headers; where they can be set, public/_headers says the same and more. Element styles
-// (style-src-attr) place the rows of virtualized tables. React needs no inline script and no eval.
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self' 'wasm-unsafe-eval'",
-  "worker-src 'self'",
-  "style-src 'self'",
-  "style-src-attr 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join('; ');
-
-/** Not while developing: Vite's own client is an inline script and inline styles. */
+/**
+ * In index.html for hosts that send no headers, and as _headers for those that read such a file. Not while developing:
+ * Vite's own client is an inline script and inline styles.
+ */
 function contentSecurityPolicy(): Plugin {
-  const meta = `<meta http-equiv="Content-Security-Policy" content="${POLICY}" />`;
+  const meta = `<meta http-equiv="Content-Security-Policy" content="${META_POLICY}" />`;
+  const lines = Object.entries(HEADERS).map(([name, value]) => `  ${name}: ${value}\n`);
   return {
     name: 'content-security-policy',
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: '_headers', source: `/*\n${lines.join('')}` });
+    },
     transformIndexHtml: {
       order: 'pre',
       handler: (html, context) => html.replace(/<!-- %CSP%.*?-->/, context.server ? '' : meta),

@@ -8,6 +8,7 @@ import type {
   DecisionsNeeded,
   FromWorker,
   GivenFile,
+  Located,
   Planned,
   Progress,
   RequestKind,
@@ -42,6 +43,11 @@ export class EngineClient {
   /** What may be opened among these files. Ends what ran on earlier ones. */
   list(files: GivenFile[]): Promise<Layout> {
     return this.#request('list', { files });
+  }
+
+  /** What may be opened at an address on a server: a list like any other. */
+  locate(request: RequestMap['locate']['args']): Promise<Located> {
+    return this.#request('locate', request);
   }
 
   /** One choice of the last list. */

@@ -3,6 +3,8 @@ import { CoreError } from './errors';
 import { choose, type FileTree, inputOf, layOutTree, strayNotes } from './file_tree';
 import { GivenTree } from './given_tree';
 import type { Core } from './heap';
+import { HttpClient } from './http_client';
+import { checkedEndpoint } from './hub_address';
 import type { Layout } from './layouts';
 import { OpfsSink } from './opfs_sink';
 import { PickedFolder } from './picked_folder';
@@ -10,6 +12,7 @@ import { PickerSink } from './picker_sink';
 import { Checkpoint, type JobHooks } from './pipeline';
 import type { ComponentReport } from './pipeline_sum';
 import type { Progress, RequestKind, RequestMap, SinkRequest } from './protocol';
+import { chooseRemote, findRemote, type RemotePlace } from './remote_tree';
 import { SetSink } from './set_sink';
 import { type ByteSink, MemorySink } from './sink';
 
@@ -41,6 +44,22 @@ export class Engine implements Handlers {
       const layout = await layOutTree(await this.#loaded(), tree);
       this.#listed = { tree, layout };
       return layout;
+    });
+  }
+
+  async locate({ address, file, endpoint: given, token }: Args<'locate'>, onProgress: OnProgress): Reply<'locate'> {
+    this.#running?.abort();
+    return this.#alone(onProgress, async () => {
+      await this.#close();
+      const endpoint = checkedEndpoint(given);
+      const client = new HttpClient({ hubOrigin: new URL(endpoint).origin, token });
+      const core = await this.#loaded();
+      const place = await findRemote(core, address, { client, endpoint });
+      const layout = await layOutTree(core, place.tree);
+      this.#listed = { tree: place.tree, layout };
+      const page = place.repo === null ? null : `${endpoint}/${place.repo.repo}`;
+      const chosen = chosenIn(layout, place, address, file);
+      return { layout, repo: place.repo, page, chosen, traffic: { ...client.traffic } };
     });
   }
 
@@ -136,6 +155,16 @@ export class Engine implements Handlers {
   #opened(): Checkpoint {
     if (this.#checkpoint === null) throw new CoreError('wrong_state', '', 'no file is open');
     return this.#checkpoint;
+  }
+}
+
+/** Null where a person has to choose among what is there. */
+function chosenIn(layout: Layout, place: RemotePlace, address: string, file: string | null): string | null {
+  try {
+    return chooseRemote(layout, place, address, file ?? undefined).id;
+  } catch (thrown) {
+    if (thrown instanceof CoreError && thrown.code === 'choice_needed') return null;
+    throw thrown;
   }
 }
 

@@ -111,7 +111,8 @@ export class HttpClient {
     range: { begin: number; end: number } | undefined,
     stop: AbortSignal,
   ): Promise<Exchange | { thrown: unknown }> {
-    await this.gate.enter();
+    // listings, indexes and configs come before the parts of files that they are about
+    await this.gate.enter(range === undefined);
     const watch = new Watch(name, this.#stallMs, stop);
     try {
       throwIfStopped(stop);

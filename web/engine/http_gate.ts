@@ -17,11 +17,15 @@ export class Gate {
     this.#free = places;
   }
 
-  async enter(): Promise<void> {
+  /** `isUrgent`: before all who wait already, since they will need what this brings. */
+  async enter(isUrgent = false): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;
     } else {
-      const entered = new Promise<void>((resolve) => this.#waiting.push(resolve));
+      const entered = new Promise<void>((resolve) => {
+        if (isUrgent) this.#waiting.unshift(resolve);
+        else this.#waiting.push(resolve);
+      });
       this.#makeRoom();
       await entered;
     }

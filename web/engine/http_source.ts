@@ -34,7 +34,10 @@ interface Kept {
 export class HttpSource implements ByteSource {
   readonly isRemote = true;
   readonly #file: RemoteFile;
-  readonly #head: Uint8Array;
+  /** empty until `#arrival` is over */
+  #head: Uint8Array = new Uint8Array(0);
+  /** null once the head is here */
+  #arrival: Promise<void> | null;
   readonly #newHash: () => OrderedHash | null;
   #hash: OrderedHash | null = null;
   readonly #blocks = new Map<number, Promise<Uint8Array>>();
@@ -45,26 +48,37 @@ export class HttpSource implements ByteSource {
   #runBytes = RUN_BYTES_FIRST;
   /** where the windows given out so far by streams end */
   #position = -1;
+  /** a read that still waits for its turn must know that it is not wanted any more */
+  #interrupts = 0;
   /** reads from streams, one after the other */
   #turn: Promise<unknown> = Promise.resolve();
 
-  private constructor(file: RemoteFile, head: Uint8Array, newHash: () => OrderedHash | null) {
+  private constructor(file: RemoteFile, newHash: () => OrderedHash | null) {
     this.#file = file;
-    this.#head = head;
     this.#newHash = newHash;
-    this.#hashAnew();
+    this.#arrival = readHead(file).then((head) => {
+      this.#head = head;
+      this.#arrival = null;
+      this.#hashAnew();
+    });
+    // whoever reads first is told
+    this.#arrival.catch(() => {});
   }
 
-  /** One request: the first HEAD_BYTES, and with them size and ETag. */
+  /**
+   * One request: the first HEAD_BYTES, and with them size and ETag. Where a listing has told the size, nothing waits for
+   * the answer here: a hundred headers arrive while the first ones are parsed.
+   */
   static async open(
     client: HttpClient,
     address: FileAddress,
     { makeSha256 }: HttpSourceOptions = {},
   ): Promise<HttpSource> {
     const file = new RemoteFile(client, address);
-    const head = await readHead(file);
     const newHash = (): OrderedHash | null => (address.sha256 && makeSha256 ? new OrderedHash(makeSha256()) : null);
-    return new HttpSource(file, head, newHash);
+    const source = new HttpSource(file, newHash);
+    if (address.sizeBytes === undefined) await source.#arrival;
+    return source;
   }
 
   get name(): string {
@@ -72,11 +86,12 @@ export class HttpSource implements ByteSource {
   }
 
   get size(): number {
-    return this.#file.identity.total;
+    return this.#file.address.sizeBytes ?? this.#file.identity.total;
   }
 
   async read(begin: number, end: number): Promise<Uint8Array> {
     checkRange(this.name, begin, end, this.size);
+    if (this.#arrival !== null) await this.#arrival;
     const bytes = new Uint8Array(this.#buffer(end - begin), 0, end - begin);
     await this.#fill(bytes, begin, end);
     return bytes;
@@ -88,14 +103,14 @@ export class HttpSource implements ByteSource {
     if (this.#free.length < FREE_BUFFERS_MAX) this.#free.push(buffer);
   }
 
-  /** Every single answer was held against the first one, so there is nothing left to ask. */
+  /** Every single answer is held against the first one (size and ETag), so there is nothing left to ask. */
   async fingerprint(): Promise<string> {
-    const { etag, total } = this.#file.identity;
-    return `${etag ?? ''} ${total}`;
+    return String(this.size);
   }
 
   /** A conversion that begins again reads again, and hashes what it reads. */
   interrupt(): void {
+    this.#interrupts += 1;
     this.#file.client.interrupt();
     this.#hashAnew();
   }
@@ -119,6 +134,8 @@ export class HttpSource implements ByteSource {
   }
 
   async close(): Promise<void> {
+    // the head is not wanted any more, and neither are those of the sources beside this one
+    if (this.#arrival !== null) this.#file.client.interrupt();
     this.#stream?.close();
     this.#stream = null;
     this.#kept = null;
@@ -137,7 +154,11 @@ export class HttpSource implements ByteSource {
     const inHeader = begin < this.#headerEnd;
     if (begin !== this.#position && !inHeader && end - begin < SMALL_BYTES_MAX) return this.#fromBlocks(bytes, begin);
     this.#position = end;
-    const reading = this.#turn.then(() => this.#fromStream(bytes, begin, end));
+    const interrupts = this.#interrupts;
+    const reading = this.#turn.then(() => {
+      if (interrupts !== this.#interrupts) throw new CoreError('cancelled', this.name, 'stopped by the user');
+      return this.#fromStream(bytes, begin, end);
+    });
     this.#turn = reading.catch(() => {});
     return reading;
   }

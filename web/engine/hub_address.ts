@@ -140,9 +140,9 @@ export function isLocal(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
 }
 
-/** A mirror's address, without what must not be in it. Errc: bad_address. */
+/** A mirror's address without what must not be in it; the Hub's when none is given. Errc: bad_address. */
 export function checkedEndpoint(text: string): string {
-  const url = urlOf(text.trim());
+  const url = urlOf(text.trim() || HUB_ENDPOINT);
   const isWeb = url.protocol === 'https:' || (url.protocol === 'http:' && isLocal(url.hostname));
   if (!isWeb || url.username !== '' || url.search !== '' || url.hash !== '') {
     throw bad(text, 'an endpoint is an https address without a name, a query or a fragment');

@@ -2,6 +2,7 @@
 // answered by exactly one `reply` with its id; `progress` may come before it, at most 10 times a second.
 import type { ErrorObject } from './errors';
 import type { Traffic } from './http_client';
+import type { PinnedRepo } from './hub';
 import type { Layout } from './layouts';
 import type { ComponentReport } from './pipeline_sum';
 import type {
@@ -49,7 +50,21 @@ export interface GivenFile {
   file: File;
 }
 
+/** What an address led to, and what is there. */
+export interface Located {
+  layout: Layout;
+  /** of a repo: its name and the commit that everything is read from; null for a file at some other address */
+  repo: PinnedRepo | null;
+  /** where a person can read about it */
+  page: string | null;
+  /** the choice to open without asking; null: a person has to choose */
+  chosen: string | null;
+  traffic: Traffic;
+}
+
 export interface RequestMap {
+  /** what is at an address on a server; the token stays in the worker's memory and goes to the endpoint only */
+  locate: { args: { address: string; file: string | null; endpoint: string; token: string }; reply: Located };
   /** what may be opened among these files; ends what was open */
   list: { args: { files: GivenFile[] }; reply: Layout };
   /** one choice of the last list, by its id; a pipeline's component too */

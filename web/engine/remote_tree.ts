@@ -19,6 +19,7 @@ import {
   isIndex,
   type Layout,
   type LayoutFile,
+  layOut,
 } from './layouts';
 import { INDEX_BYTES_MAX, SIDE_FILE_BYTES_MAX } from './side_files';
 import type { ByteSource } from './source';
@@ -49,7 +50,10 @@ export async function findRemote(core: Core, text: string, options: RemoteOption
     const what = address.path === '' ? 'the repo holds no file' : `the repo has no ${address.path}`;
     throw new CoreError('not_found', `${repo.repo}@${repo.sha.slice(0, 8)}`, what);
   }
-  return { tree: new RepoTree(hub, repo, within, options.makeSha256), repo, path: address.path };
+  const tree = new RepoTree(hub, repo, within, options.makeSha256);
+  const place = { tree, repo, path: address.path };
+  tree.expect(likelyShards(place));
+  return place;
 }
 
 /** All files, those of a folder, or a file with everything in its folder: its index and config say more about it. */
@@ -60,12 +64,26 @@ function filesWithin(files: readonly HubFile[], path: string): HubFile[] {
   return files.filter((file) => file.path.startsWith(folder));
 }
 
+/** What will be opened, going by names alone: its shards can be on their way while the index is read. */
+function likelyShards(place: RemotePlace): readonly LayoutFile[] {
+  try {
+    const choice = chooseRemote(layOut(place.tree.files), place, '');
+    return choice.kind === 'set' ? choice.files : [];
+  } catch {
+    return [];
+  }
+}
+
 class RepoTree implements FileTree {
   readonly files: readonly LayoutFile[];
   readonly #hub: Hub;
   readonly #repo: PinnedRepo;
   readonly #byPath: ReadonlyMap<string, HubFile>;
   readonly #makeSha256: () => Sha256;
+  readonly #indexes = new Map<string, Promise<Uint8Array>>();
+  /** opened before anybody asked, each taken once */
+  readonly #early = new Map<string, Promise<ByteSource>>();
+  #expected: readonly LayoutFile[] = [];
 
   constructor(hub: Hub, repo: PinnedRepo, files: readonly HubFile[], makeSha256: () => Sha256 = scriptSha256) {
     this.files = files.map(({ path, size }) => ({ path, size }));
@@ -75,11 +93,33 @@ class RepoTree implements FileTree {
     this.#makeSha256 = makeSha256;
   }
 
-  async read(file: LayoutFile): Promise<Uint8Array> {
-    return readWhole(this.#hub.client, this.#address(file), file.size);
+  /** An index is asked for twice, for the layout and for the checkpoint, and may have 60 MB. */
+  read(file: LayoutFile): Promise<Uint8Array> {
+    if (!isIndex(file.path)) return readWhole(this.#hub.client, this.#address(file), file.size);
+    const known = this.#indexes.get(file.path) ?? readWhole(this.#hub.client, this.#address(file), file.size);
+    this.#indexes.set(file.path, known);
+    known.catch(() => this.#indexes.delete(file.path));
+    this.#openExpected();
+    return known;
+  }
+
+  /** These are opened as soon as the first index is asked for. */
+  expect(files: readonly LayoutFile[]): void {
+    this.#expected = files;
   }
 
   open(file: LayoutFile): Promise<ByteSource> {
+    const early = this.#early.get(file.path);
+    this.#early.delete(file.path);
+    return early ?? this.#open(file);
+  }
+
+  #openExpected(): void {
+    for (const file of this.#expected) this.#early.set(file.path, this.#open(file));
+    this.#expected = [];
+  }
+
+  #open(file: LayoutFile): Promise<ByteSource> {
     return HttpSource.open(this.#hub.client, this.#address(file), { makeSha256: this.#makeSha256 });
   }
 

@@ -34,6 +34,8 @@ function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progre
   switch (request.kind) {
     case 'list':
       return to.list(request, onProgress);
+    case 'locate':
+      return to.locate(request, onProgress);
     case 'weigh':
       return to.weigh(request, onProgress);
     case 'open':

@@ -2,9 +2,10 @@
 import { useCallback, useRef, useState } from 'react';
 import type { EngineClient } from '../../engine/client';
 import { type CoreError, toCoreError } from '../../engine/errors';
+import { choose as chooseIn } from '../../engine/file_tree';
 import type { Choice, Layout } from '../../engine/layouts';
 import type { ComponentReport } from '../../engine/pipeline_sum';
-import type { GivenFile, Progress } from '../../engine/protocol';
+import type { GivenFile, Located, Progress } from '../../engine/protocol';
 import type { PairRow, Report, TensorRow } from '../../engine/report';
 import { makeClient } from '../engine_client';
 
@@ -42,6 +43,9 @@ export type Checkpoint =
 
 export interface CheckpointControls {
   checkpoint: Checkpoint;
+  /** where it is, when it is on a server */
+  place: Place | null;
+  locate: (request: PlaceRequest) => void;
   open: (files: GivenFile[]) => void;
   /** one choice, or component, of what was listed */
   pick: (layout: Layout, choice: Choice) => void;
@@ -51,8 +55,24 @@ export interface CheckpointControls {
   close: () => void;
 }
 
+/** A server's files: how to say where they are, and which of them is open. */
+export interface Place {
+  address: string;
+  located: Located;
+  /** of the choice that is open */
+  file: string | null;
+}
+
+export interface PlaceRequest {
+  address: string;
+  file: string | null;
+  endpoint: string;
+  token: string;
+}
+
 export function useCheckpoint(): CheckpointControls {
   const [checkpoint, setCheckpoint] = useState<Checkpoint>({ phase: 'empty' });
+  const [place, setPlace] = useState<Place | null>(null);
   const client = useRef<EngineClient | null>(null);
   const current = useRef(0);
 
@@ -83,6 +103,7 @@ export function useCheckpoint(): CheckpointControls {
       const show = next();
       const id = current.current;
       const engine = client.current;
+      setPlace((known) => known && { ...known, file: choice.id });
       if (engine !== null) void openChoice(engine, id, layout, choice, show);
     },
     [next],
@@ -91,6 +112,7 @@ export function useCheckpoint(): CheckpointControls {
   const open = useCallback(
     (files: GivenFile[]) => {
       dispose();
+      setPlace(null);
       const engine = makeClient();
       client.current = engine;
       const show = next();
@@ -109,14 +131,48 @@ export function useCheckpoint(): CheckpointControls {
     [dispose, next, pick],
   );
 
+  const locate = useCallback(
+    (request: PlaceRequest) => {
+      dispose();
+      setPlace(null);
+      const engine = makeClient();
+      client.current = engine;
+      const show = next();
+      const names = [request.address];
+      show({ phase: 'opening', names, progress: null });
+      engine.locate(request).then(
+        (located) => {
+          if (client.current !== engine) return;
+          const { layout, chosen } = located;
+          const choice = choiceOf(layout, chosen);
+          setPlace({ address: request.address, located, file: chosen });
+          if (choice) pick(layout, choice);
+          else show({ phase: 'choosing', layout });
+        },
+        (thrown: unknown) => show({ phase: 'failed', names, error: toCoreError(thrown) }),
+      );
+    },
+    [dispose, next, pick],
+  );
+
   const choose = useCallback((layout: Layout) => next()({ phase: 'choosing', layout }), [next]);
 
   const close = useCallback(() => {
     dispose();
+    setPlace(null);
     next()({ phase: 'empty' });
   }, [dispose, next]);
 
-  return { checkpoint, open, pick, choose, fail, close };
+  return { checkpoint, place, open, locate, pick, choose, fail, close };
+}
+
+function choiceOf(layout: Layout, id: string | null): Choice | null {
+  if (id === null) return null;
+  try {
+    return chooseIn(layout, '', id);
+  } catch {
+    return null;
+  }
 }
 
 async function openChoice(

@@ -10,7 +10,7 @@ interface SectionProps {
 export function Section({ title, says, children }: SectionProps): ReactNode {
   const id = useId();
   return (
-    <section className="section" aria-labelledby={id}>
+    <section className="section" aria-labelledby={id} data-view={title.toLowerCase()}>
       <header className="section-head">
         <h2 id={id}>{title}</h2>
         {says !== undefined && <p>{says}</p>}

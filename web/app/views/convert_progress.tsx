@@ -5,6 +5,7 @@ import { formatDecimal } from '../../engine/units';
 import { duration, percent } from '../format';
 import type { ConversionState } from '../hooks/use_conversion';
 import { Name } from '../parts/text';
+import { spent } from './place_line';
 
 const PHASES: Record<Phase, string> = {
   header: 'Reading the header',
@@ -59,6 +60,7 @@ export function ConvertProgress({ state, onCancel }: ConvertProgressProps): Reac
           </>
         )}
       </p>
+      {progress?.traffic && <p className="soft">{spent(progress.traffic)}</p>}
       <Announcer phase={phase} percentDone={known ? percent(done, total) : null} />
       <CancelButton startedAt={state.started_at} onCancel={onCancel} />
       <p className="soft">Keep this tab open. It goes on in the background.</p>

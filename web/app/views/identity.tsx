@@ -4,17 +4,20 @@ import type { Layout } from '../../engine/layouts';
 import type { Report, SetReport } from '../../engine/report';
 import { formatBinary, formatBytes, formatCount, formatDecimal } from '../../engine/units';
 import { plural, spokenCount } from '../format';
+import type { Place } from '../hooks/use_checkpoint';
 import { Fold } from '../parts/fold';
 import { Name, Prose } from '../parts/text';
 import { IgnoredFiles, OtherChoices } from './chooser';
+import { PlaceLine } from './place_line';
 
 interface IdentityProps {
   report: Report;
+  place: Place | null;
   layout: Layout;
   onBack: () => void;
 }
 
-export function Identity({ report, layout, onBack }: IdentityProps): ReactNode {
+export function Identity({ report, place, layout, onBack }: IdentityProps): ReactNode {
   const { sources, config, set } = report;
   const [only] = sources;
   return (
@@ -37,6 +40,7 @@ export function Identity({ report, layout, onBack }: IdentityProps): ReactNode {
           </ul>
         </Fold>
       )}
+      {place && <PlaceLine place={place} traffic={report.traffic} />}
       {config.map(({ name, says }) => (
         <p key={name} className="soft">
           <Name text={name} />: <Prose text={says} />

@@ -5,15 +5,17 @@ import type { GivenFile } from '../../engine/protocol';
 import { formatDecimal } from '../../engine/units';
 import { givenFiles } from '../dropped_files';
 import { type Example, fetchExample, listExamples } from '../examples';
+import { type Access, AddressBox, NO_ACCESS } from './address_box';
 
 interface IntroProps {
+  onAddress: (address: string, access: Access) => void;
   onChoose: () => void;
   onChooseFolder: () => void;
   onFiles: (files: GivenFile[]) => void;
   onFault: (names: string[], thrown: unknown) => void;
 }
 
-export function Intro({ onChoose, onChooseFolder, onFiles, onFault }: IntroProps): ReactNode {
+export function Intro({ onAddress, onChoose, onChooseFolder, onFiles, onFault }: IntroProps): ReactNode {
   return (
     <div className="intro">
       <h1>Weigh a model checkpoint before you load it, and write fp8 models as bf16.</h1>
@@ -29,6 +31,7 @@ export function Intro({ onChoose, onChooseFolder, onFiles, onFault }: IntroProps
           and <code>config.json</code>, or a whole pipeline.
         </p>
       </div>
+      <AddressBox access={NO_ACCESS} onGo={onAddress} />
       <Examples onFiles={onFiles} onFault={onFault} />
       <ol className="how">
         <li>It reads the header and the small scales, so a 12 GB file opens at once.</li>
@@ -36,7 +39,8 @@ export function Intro({ onChoose, onChooseFolder, onFiles, onFault }: IntroProps
         <li>It writes a bf16 or fp16 file piece by piece, in about 100 MB of memory.</li>
       </ol>
       <p className="privacy">
-        Your files stay on this machine: nothing is uploaded, there is no account and no tracking.
+        Your files stay on this machine: nothing is uploaded, there is no account and no tracking. From an address, only
+        what is needed is fetched, by your browser, from the server that you name.
       </p>
     </div>
   );

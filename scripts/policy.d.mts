@@ -1,0 +1,3 @@
+export const META_POLICY: string;
+export const POLICY: string;
+export const HEADERS: Record<string, string>;
