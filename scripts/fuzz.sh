@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:-60}
 mkdir -p build/fuzz/findings build/fuzz/corpus
 # libFuzzer does not look into folders of folders
-mapfile -t seeds < <(find tests/vectors tests/cases tests/golden build/examples -name "*.safetensors" -printf "%h\n" 2>/dev/null | sort -u)
+mapfile -t seeds < <(find tests/vectors tests/cases tests/golden build/examples \( -name "*.safetensors" -o -name "*.index.json" \) -printf "%h\n" 2>/dev/null | sort -u)
 found=0 ran=0
 for source in tests/fuzz/*_fuzz.cpp; do
   [[ -e $source ]] || { echo "no fuzz target in tests/fuzz" >&2; exit 1; }

@@ -34,6 +34,7 @@ class Planner {
     plan_.recipe = options_.recipe;
     drop_.assign(inventory_.tensors.size(), 0);
     plan_.steps.reserve(inventory_.tensors.size());
+    if (options_.as_stored) return make_as_stored();
     WB_CHECK(refuse_if_any());  // 1. nothing is written beside a refusal
     for (const Pair& pair : pairing_.pairs)
       WB_CHECK(plan_pair(pair));  // 2. quantized weights, with the answers to their questions
@@ -46,6 +47,16 @@ class Planner {
   }
 
  private:
+  // Every tensor as it is, scales and markers too: what describes them stays true.
+  Result<Plan> make_as_stored() {
+    plan_.as_stored = true;
+    for (uint32_t i = 0; i < inventory_.tensors.size(); ++i) copy(i);
+    for (const Pair& pair : pairing_.pairs) plan_.kept_quantized += pair.weight != kNoTensor;
+    WB_CHECK(answers_.check());
+    WB_CHECK(lay_out_files(inventory_, options_, inventory_.metadata, plan_));
+    return std::move(plan_);
+  }
+
   Status refuse_if_any() const {
     const Error* first = nullptr;
     std::string all;
@@ -235,6 +246,11 @@ class Planner {
 }  // namespace
 
 std::string_view recipe_name(Recipe recipe) { return recipe == Recipe::f32_mul_rne ? "f32-mul-rne" : "target-mul-rne"; }
+
+bool copies_only(const Plan& plan) {
+  return std::all_of(plan.steps.begin(), plan.steps.end(),
+                     [](const Step& step) { return step.action == Action::copy; });
+}
 
 Grid unscaled_grid(const Tensor& tensor) {
   Grid grid;

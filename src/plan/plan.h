@@ -31,6 +31,7 @@ enum class Shards : uint8_t { one, same, by_size };
 
 struct PlanOptions {
   Dtype to = Dtype::BF16;    ///< BF16 or F16; there is no default at any boundary above this one
+  bool as_stored = false;    ///< nothing is converted, files are only joined or cut; `to` is not looked at
   bool cast_others = false;  ///< also narrow the floats that are not quantized
   Recipe recipe = Recipe::f32_mul_rne;
   bool partial_set = false;  ///< go on although shards are missing
@@ -87,6 +88,7 @@ struct AppliedAssumption {
 
 struct Plan {
   Dtype to = Dtype::BF16;
+  bool as_stored = false;
   bool cast_others = false;
   Recipe recipe = Recipe::f32_mul_rne;
   std::vector<OpenQuestion> questions;  ///< not empty: nothing below is meant to be run
@@ -109,6 +111,9 @@ using F16Losses = std::unordered_map<uint32_t, kernels::F16Loss>;
 
 /// The grid of a weight without a scale: one group, all of it.
 Grid unscaled_grid(const Tensor& tensor);
+
+/// Nothing but copies: the host can move the bytes itself, without showing them to the core.
+bool copies_only(const Plan& plan);
 
 /// The plan refers to the inventory and the pairing, which must outlive it.
 /// Errc: the first refusal among the pairs (scheme_unsupported, scale_shape_mismatch, ...),

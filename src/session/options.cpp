@@ -20,9 +20,10 @@ Result<PlanOptions> parse_options(std::string_view text) {
   PlanOptions options;
   const std::string to = word(json, "to");
   if (to.empty()) return fail(Errc::target_required, "to", "name the target dtype: bf16 or f16");
-  if (to != "bf16" && to != "f16")
+  if (to != "bf16" && to != "f16" && to != "stored")
     return fail(Errc::invalid_option, "to", "the target `" + to + "` is neither bf16 nor f16");
-  options.to = to == "bf16" ? Dtype::BF16 : Dtype::F16;
+  options.as_stored = to == "stored";
+  options.to = to == "f16" ? Dtype::F16 : Dtype::BF16;
   const std::string others = word(json, "others");
   if (!others.empty() && others != "keep" && others != "cast") {
     return fail(Errc::invalid_option, "others", "`" + others + "` is neither keep nor cast");

@@ -8,7 +8,7 @@
 
 namespace wb {
 
-/// {"to": "bf16"|"f16", "others": "keep"|"cast", "assume": {subject: choice}, "shards": "one"|"same"|bytes}
+/// {"to": "bf16"|"f16"|"stored", "others": "keep"|"cast", "assume": {subject: choice}, "shards": "one"|"same"|bytes}
 /// Errc: target_required, invalid_option.
 Result<PlanOptions> parse_options(std::string_view json);
 

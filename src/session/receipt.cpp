@@ -12,7 +12,10 @@ namespace {
 constexpr size_t kNamesMax = 100;
 
 void write_plan_fields(JsonWriter& json, const Plan& plan) {
-  json.field("to", plan.to == Dtype::F16 ? "f16" : "bf16").field("others", plan.cast_others ? "cast" : "keep");
+  json.field("to", plan.as_stored          ? "stored"
+                   : plan.to == Dtype::F16 ? "f16"
+                                           : "bf16")
+      .field("others", plan.cast_others ? "cast" : "keep");
   json.field("recipe", recipe_name(plan.recipe));
   uint64_t header_bytes = 0;
   json.key("files").begin_array();
@@ -24,7 +27,7 @@ void write_plan_fields(JsonWriter& json, const Plan& plan) {
   json.field("output_bytes", plan.output_bytes).field("output_header_bytes", header_bytes);
   json.field("read_bytes", plan.read_bytes).field("tensors", static_cast<uint64_t>(plan.steps.size()));
   json.field("dequantized", plan.dequantized).field("cast", plan.cast).field("copied", plan.copied);
-  json.field("kept_quantized", plan.kept_quantized);
+  json.field("kept_quantized", plan.kept_quantized).field("copies_only", copies_only(plan));
   json.field("dropped", static_cast<uint64_t>(plan.dropped.size())).key("notes").begin_array();
   for (const std::string& note : plan.notes) json.value(std::string_view(note));
   json.end_array();
@@ -47,6 +50,19 @@ std::string plan_reply(const Plan& plan) {
   json.begin_object();
   write_plan_fields(json, plan);
   json.end_object();
+  return text;
+}
+
+std::string copies_reply(const Inventory& inventory, const Plan& plan, uint64_t first, uint64_t count) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_array();
+  for (uint64_t i = first; i < plan.steps.size() && i - first < count; ++i) {
+    const Step& step = plan.steps[static_cast<size_t>(i)];
+    const Tensor& tensor = inventory.tensors[step.tensor];
+    json.begin_array().value(step.file).value(tensor.source).value(tensor.begin).value(tensor.end).end_array();
+  }
+  json.end_array();
   return text;
 }
 
@@ -77,8 +93,8 @@ std::string receipt_reply(const Inspection& inspection, const Plan& plan, const 
     json.begin_object().field("subject", std::string_view(each.subject)).field("choice", std::string_view(each.choice));
     json.field("tensors", each.tensors).end_object();
   }
-  char hash[17];
-  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(outcome.output_hash));
+  char hash[17] = "";  // the core did not see bytes that the host moved itself
+  if (outcome.hashed) std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(outcome.output_hash));
   json.end_array().field("output_xxh64", static_cast<const char*>(hash)).field("verified", outcome.verified);
   kernels::F16Loss loss;
   size_t named = 0;

@@ -22,11 +22,14 @@ std::string tensors_reply(const Inspection& inspection, const Pairing& pairing, 
 std::string pairs_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);
 
 std::string plan_reply(const Plan& plan);
+/// [[file, source, begin, end], ...] of a plan of copies, in output order: rows [first, first + count).
+std::string copies_reply(const Inventory& inventory, const Plan& plan, uint64_t first, uint64_t count);
 std::string decisions_reply(const Plan& plan);
 
 struct Outcome {
   const std::vector<StepOutcome>& steps;
   uint64_t output_hash = 0;
+  bool hashed = true;
   bool verified = false;
 };
 std::string receipt_reply(const Inspection& inspection, const Plan& plan, const Outcome& outcome);

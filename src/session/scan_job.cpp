@@ -15,6 +15,7 @@ Result<std::unique_ptr<ScanJob>> ScanJob::create(const Inventory& inventory, con
                                                  SmallValues& values, F16Losses& losses, const PlanOptions& options) {
   std::unique_ptr<ScanJob> job(new ScanJob(inventory, pairing, values, losses, options));
   for (const Pair& pair : pairing.pairs) {
+    if (options.as_stored) break;  // nothing is multiplied
     if (pair.weight == kNoTensor || pair.scales.empty() || !scheme(pair.scheme).supported) continue;
     const uint32_t scale = pair.scales[0];
     const Plane* const plane = pair.tiling ? pair.tiling->plane(PlaneRole::scale) : nullptr;

@@ -92,7 +92,7 @@ Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
       return PreviewJob::create(inventory, pairing_, inspection_.values, *options_, preview_tensor_, preview_code_);
     }
     case JobKind::verify: {
-      if (!converted_) break;
+      if (!converted_ || !hashed_) break;
       return VerifyJob::create(plan_->output_bytes, output_hash_);
     }
   }
@@ -189,7 +189,7 @@ void Session::finish(JobKind kind) {
     case JobKind::convert:
       outcomes_ = static_cast<Converter&>(*job_).outcomes();
       output_hash_ = static_cast<Converter&>(*job_).output_hash();
-      converted_ = true;
+      converted_ = hashed_ = true;
       break;
     case JobKind::preview:
       preview_reply_ = previews_reply(preview_tensor_, preview_code_, static_cast<PreviewJob&>(*job_).previews());
@@ -295,11 +295,36 @@ Reply Session::output_index() {
   return Reply::ok;
 }
 
+// A plan of copies, done by the host.
+
+Reply Session::copies(uint64_t first, uint64_t count) {
+  if (!plan_is_copies()) return refuse({Errc::wrong_state, {}, "the plan is not one of copies only"});
+  reply_ = copies_reply(inspection_.inventory, *plan_, first, count);
+  return Reply::ok;
+}
+
+Reply Session::output_header(uint64_t file) {
+  if (!plan_ || file >= plan_->files.size()) return refuse({Errc::wrong_state, {}, "there is no such output file"});
+  reply_ = plan_->files[static_cast<size_t>(file)].header;
+  return Reply::ok;
+}
+
+Reply Session::copied(bool verified) {
+  if (!plan_is_copies()) return refuse({Errc::wrong_state, {}, "the plan is not one of copies only"});
+  abandon_job();
+  outcomes_.assign(plan_->steps.size(), {});
+  converted_ = true;
+  hashed_ = false;
+  verified_ = verified;
+  reply_ = "{}";
+  return Reply::ok;
+}
+
 // 5. What was done.
 
 Reply Session::receipt() {
   if (!converted_) return refuse({Errc::wrong_state, {}, "nothing was converted yet"});
-  reply_ = receipt_reply(inspection_, *plan_, {outcomes_, output_hash_, verified_});
+  reply_ = receipt_reply(inspection_, *plan_, {outcomes_, output_hash_, hashed_, verified_});
   return Reply::ok;
 }
 

@@ -66,6 +66,11 @@ class Session {
   Reply tensors(uint64_t first, uint64_t count);
   Reply pairs(uint64_t first, uint64_t count);
   Reply plan();
+  /// Of a plan of copies only, which the host carries out itself: where each tensor stands, a file's header, and
+  /// that it is done. Errc: wrong_state.
+  Reply copies(uint64_t first, uint64_t count);
+  Reply output_header(uint64_t file);
+  Reply copied(bool verified);
   /// After Job::preview. Errc: wrong_state.
   Reply preview();
   Reply receipt();
@@ -80,6 +85,7 @@ class Session {
   void finish(JobKind kind);
   void finish_inspection();
   const Error* obstacle() const;
+  bool plan_is_copies() const { return plan_ && plan_->questions.empty() && copies_only(*plan_); }
   Reply refuse(const Error& error);
   void abandon_job();
 
@@ -112,6 +118,7 @@ class Session {
   std::string preview_reply_;
 
   bool converted_ = false;
+  bool hashed_ = true;
   bool verified_ = false;
   std::vector<StepOutcome> outcomes_;
   uint64_t output_hash_ = 0;

@@ -63,6 +63,11 @@ class SessionBinding {
   int plan() { return static_cast<int>(session_.plan()); }
   int preview() { return static_cast<int>(session_.preview()); }
   int receipt() { return static_cast<int>(session_.receipt()); }
+  int copies(double first, double count) { return page(first, count, &wb::Session::copies); }
+  int output_header(double file) {
+    return static_cast<int>(exact(file) ? session_.output_header(static_cast<uint64_t>(file)) : wb::Reply::error);
+  }
+  int copied(bool verified) { return static_cast<int>(session_.copied(verified)); }
   int output_index() { return static_cast<int>(session_.output_index()); }
   double reply_ptr() const { return pointer(session_.reply().data()); }
   double reply_length() const { return static_cast<double>(session_.reply().size()); }
@@ -106,6 +111,9 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .function("plan", &SessionBinding::plan)
       .function("preview", &SessionBinding::preview)
       .function("receipt", &SessionBinding::receipt)
+      .function("copies", &SessionBinding::copies)
+      .function("outputHeader", &SessionBinding::output_header)
+      .function("copied", &SessionBinding::copied)
       .function("outputIndex", &SessionBinding::output_index)
       .function("replyPtr", &SessionBinding::reply_ptr)
       .function("replyLength", &SessionBinding::reply_length);

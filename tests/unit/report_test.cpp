@@ -85,14 +85,16 @@ TEST_CASE("report: every reply has the keys that the page expects") {
   REQUIRE(pump.plan(R"({"to":"bf16","others":"keep","assume":{"scale_missing":"raw"}})") == Reply::ok);
   const Json plan = Json::parse(pump.session.reply());
   const std::string plan_keys =
-      "cast copied dequantized dropped files index kept_quantized notes others output_bytes output_header_bytes "
+      "cast copied copies_only dequantized dropped files index kept_quantized notes others output_bytes "
+      "output_header_bytes "
       "read_bytes recipe tensors to";
   CHECK(keys(plan) == plan_keys);
   REQUIRE(pump.run(JobKind::convert) == JobStep::done);
   REQUIRE(pump.session.receipt() == Reply::ok);
   const Json receipt = Json::parse(pump.session.reply());
   CHECK(keys(receipt) ==
-        "assumed cast copied dequantized dropped dropped_names f16_overflow f16_underflow files index kept_quantized "
+        "assumed cast copied copies_only dequantized dropped dropped_names f16_overflow f16_underflow files index "
+        "kept_quantized "
         "nan_tensors notes others output_bytes output_header_bytes "
         "output_xxh64 read_bytes recipe sources tensors to verified version");
   CHECK(receipt["nan_tensors"] == Json::parse(R"([{"name":"a.weight","count":4}])"));

@@ -319,3 +319,17 @@ test('a pipeline: each component, the sum, and all of it converted', () => {
   expect(convert(input).code).toBe(1);
   expect(readdirSync(folder)).toEqual(['in']);
 });
+
+test('as stored: a set joined to one file and cut again, scales and all, its config untouched', () => {
+  putSet();
+  const config = readFileSync(join(input, 'config.json'), 'utf8');
+  const one = join(folder, 'one.safetensors');
+  expect(run('convert', '--to', 'stored', '-o', one, input).out).toContain('as stored');
+  expect(Object.keys(tensorsOf(one))).toEqual(['a.weight_scale', 'b.weight_scale', 'a.norm', 'a.weight', 'b.weight']);
+  expect(run('verify', '--from', input, '--to', 'stored', one).code).toBe(0);
+  const { code, err } = run('convert', '--to', 'stored', '-o', output, input);
+  expect([code, err]).toEqual([0, '']);
+  expect(readFileSync(join(output, 'config.json'), 'utf8')).toBe(config);
+  expect(tensorsOf(output)).toEqual(tensorsOf(one));
+  expect(readdirSync(output).filter((name) => name.endsWith('.safetensors'))).toHaveLength(3);
+});

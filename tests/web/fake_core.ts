@@ -205,6 +205,18 @@ class FakeSession implements CoreSession {
     return this.#reply({ recipe: 'f32-mul-rne', notes: [] });
   }
 
+  copies(): Status {
+    return this.#reply([]);
+  }
+
+  outputHeader(): Status {
+    return this.#reply([]);
+  }
+
+  copied(verified: boolean): Status {
+    return this.#called(`copied ${verified}`);
+  }
+
   outputIndex(): Status {
     return this.#reply({ weight_map: {} });
   }

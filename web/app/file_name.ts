@@ -1,5 +1,6 @@
 // The name offered for a converted file. Names come from strangers: nothing in one may steer a path,
 // hide its ending or be refused by Windows.
+import type { Target } from '../engine/report';
 
 const STEM_CHARACTERS_MAX = 120;
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
@@ -7,14 +8,16 @@ const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
 const UNSAFE = /[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 const SHARD = /-\d{5,6}-of-\d{5,6}$/;
 
+const ENDINGS: Record<Target, string> = { bf16: '-bf16', f16: '-fp16', stored: '-copy' };
+
 /** `model.safetensors` to bf16 becomes `model-bf16.safetensors`. */
-export function outputName(inputName: string, to: 'bf16' | 'f16'): string {
+export function outputName(inputName: string, to: Target): string {
   const stem = inputName.replace(/\.safetensors$/i, '').replace(SHARD, '');
-  return `${safeStem(stem)}${to === 'bf16' ? '-bf16' : '-fp16'}.safetensors`;
+  return `${safeStem(stem)}${ENDINGS[to]}.safetensors`;
 }
 
 /** The folder for a converted set: `DeepSeek-V3` or, without a folder, `model` becomes `DeepSeek-V3-bf16`. */
-export function outputFolderName(folder: string, inputName: string, to: 'bf16' | 'f16'): string {
+export function outputFolderName(folder: string, inputName: string, to: Target): string {
   const last = folder.slice(folder.lastIndexOf('/') + 1);
   return outputName(last === '' ? inputName : last, to).replace(/\.safetensors$/, '');
 }

@@ -54,10 +54,10 @@ export const USAGE = `usage:
       how much memory each way of loading it takes
   weighbridge preview [--json] [--tensor NAME] [--assume SUBJECT=CHOICE]... [--file NAME] PATH...
       what the weights would be under each answer to the open questions
-  weighbridge convert --to bf16|f16 -o OUT [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
+  weighbridge convert --to bf16|f16|stored -o OUT [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
                       [--shard-size SIZE] [--no-verify] [--progress] [--json] [--file NAME] PATH...
       writes the dequantized checkpoint: one file when OUT ends in .safetensors, else a folder
-  weighbridge verify --from PATH --to bf16|f16 [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
+  weighbridge verify --from PATH --to bf16|f16|stored [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
                      [--shard-size SIZE] [--progress] [--json] [--file NAME] OUT
       computes the conversion of PATH again and compares it with OUT
 
@@ -65,7 +65,8 @@ PATH is a .safetensors file, the index of a sharded set, a folder, or several fi
 hf://owner/repo[@revision][/path], a huggingface.co address, or the https address of a .safetensors file or an index,
 of which only the needed parts are read. --file NAME chooses among the checkpoints of a folder or a repo.
 --endpoint URL (or HF_ENDPOINT) names a mirror of the Hub; --token-file PATH (or HF_TOKEN) holds a read token.
---shard-size 5GB cuts the output into files of that size at most.
+--to stored converts nothing: files are only joined or cut. --shard-size 5GB cuts the output into files of that size
+at most.
 --recipe f32-mul-rne (the default) multiplies in float32 and rounds once; target-mul-rne rounds the scale to the
 target first, as loaders that multiply in the compute dtype do.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 a decision is needed.
@@ -172,7 +173,11 @@ interface ConversionWords {
 }
 
 function conversionOptions({ to, others, recipe: name, assume, 'shard-size': size }: ConversionWords): ConvertOptions {
-  if (to !== 'bf16' && to !== 'f16') throw new UsageError('the target dtype is required: --to bf16 or --to f16');
+  if (to !== 'bf16' && to !== 'f16' && to !== 'stored') {
+    throw new UsageError(
+      'the target dtype is required: --to bf16 or --to f16, or --to stored to only join or cut files',
+    );
+  }
   if (others !== undefined && others !== 'keep' && others !== 'cast') {
     throw new UsageError('--others is keep (the default) or cast');
   }

@@ -49,6 +49,11 @@ export class BlobSource implements ByteSource {
     }
   }
 
+  slice(begin: number, end: number): Blob {
+    checkRange(this.name, begin, end, this.size);
+    return this.#blob.slice(begin, end);
+  }
+
   release(bytes: Uint8Array): void {
     const buffer = bytes.buffer;
     if (!(buffer instanceof ArrayBuffer)) return;

@@ -27,7 +27,7 @@ export function isConfig(path: string): boolean {
 /** Where weights stay quantized, what describes them stays too. */
 export function rewriteConfig(path: string, text: string, { to, dequantized, cast, kept_quantized }: Plan): WrittenAs {
   const name = baseName(path);
-  if (kept_quantized > 0 || !isConfig(path)) return { text, changes: [] };
+  if (to === 'stored' || kept_quantized > 0 || !isConfig(path)) return { text, changes: [] };
   if (QUANTIZATION_FILES.includes(name)) return { text: null, changes: ['left out: it describes the quantization'] };
   const dtype = to === 'f16' ? 'float16' : 'bfloat16';
   const converted = dequantized + cast > 0;

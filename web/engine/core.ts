@@ -68,6 +68,12 @@ export interface CoreSession {
   plan(): Status;
   preview(): Status;
   receipt(): Status;
+  /** of a plan of copies only: [[file, source, begin, end], ...] */
+  copies(first: number, count: number): Status;
+  /** the reply is a file's header, raw bytes */
+  outputHeader(file: number): Status;
+  /** the host has carried out a plan of copies itself */
+  copied(verified: boolean): Status;
   /** the reply is the text of the output's index */
   outputIndex(): Status;
   replyPtr(): number;

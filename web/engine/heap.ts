@@ -20,6 +20,9 @@ export interface ReadWindow {
   end: number;
 }
 
+/** One tensor of a plan of copies: output file, source, and where it stands in that. */
+export type CopyRow = [file: number, source: number, begin: number, end: number];
+
 export type PlanReply = { kind: 'planned'; plan: PlanReport } | { kind: 'decisions'; decisions: Decision[] };
 
 /** Step without Failed: a failed step is thrown as the CoreError that the core replied. */
@@ -158,8 +161,26 @@ export class Session {
 
   /** The index to write beside the output's files; only where the plan names one. */
   outputIndex(): Uint8Array {
-    const status = this.#core.outputIndex();
-    if (status !== Status.Ok) this.#unwrap(status);
+    return this.#bytes(this.#core.outputIndex());
+  }
+
+  /** Where a plan of copies takes its tensors from, in output order. */
+  copies(first: number, count: number): CopyRow[] {
+    return this.#unwrap<CopyRow[]>(this.#core.copies(first, count));
+  }
+
+  outputHeader(file: number): Uint8Array {
+    return this.#bytes(this.#core.outputHeader(file));
+  }
+
+  /** A plan of copies was carried out without the core. */
+  copied(verified: boolean): void {
+    this.#done(this.#core.copied(verified));
+  }
+
+  /** The reply of the last call as bytes of their own. */
+  #bytes(status: Status): Uint8Array {
+    this.#done(status);
     const begin = this.#core.replyPtr();
     return this.#module.HEAPU8.slice(begin, begin + this.#core.replyLength());
   }

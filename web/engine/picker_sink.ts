@@ -49,6 +49,17 @@ export class PickerSink implements ByteSink {
     return this.#flush().then(() => (rest.length > 0 ? this.write(rest) : undefined));
   }
 
+  /** The browser copies from file to file; nothing of it comes into this process. */
+  async append(piece: Blob): Promise<void> {
+    await this.#flush();
+    await this.#writing;
+    try {
+      await this.#stream?.write(piece);
+    } catch (thrown) {
+      throw writeError(this.#handle.name, thrown);
+    }
+  }
+
   async close(): Promise<void> {
     await this.#flush();
     await this.#writing;

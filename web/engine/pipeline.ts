@@ -6,6 +6,7 @@
 // core's jobs (core.ts) between a source and a sink.
 
 import { rewrittenFile, staleConfigs } from './config_rewrite';
+import { copyPieces, verifyPieces } from './copy_plan';
 import { Job, OUTPUT_SOURCE, Step } from './core';
 import { CoreError } from './errors';
 import type { Core, PlanReply, Session } from './heap';
@@ -124,12 +125,16 @@ export class Checkpoint {
     const planned = await this.#scanAndPlan(options, hooks, meter);
     if (planned.kind === 'decisions') return planned;
     const { output_bytes, read_bytes, files } = planned.plan;
+    // What is on a server must not be fetched a second time to verify it, so there the core computes its hash.
+    const moved = planned.plan.copies_only && !this.#isRemote;
 
     try {
       // 3. Claim the room, then write front to back while reading.
       await sink.open(output_bytes, files);
       meter.begin('convert', read_bytes);
-      const writtenBytes = await this.#pump(Job.Convert, hooks, meter, sink);
+      const writtenBytes = moved
+        ? await this.#copy(files.length, sink, hooks, meter)
+        : await this.#pump(Job.Convert, hooks, meter, sink);
       checkSize(writtenBytes, output_bytes);
 
       // 4. Everything is with the system.
@@ -137,7 +142,8 @@ export class Checkpoint {
       await sink.close();
 
       // 5. Read the output back; 6. the input is still what was inspected.
-      if (verify) await this.#verify(sink, output_bytes, hooks, meter);
+      if (moved) this.#session.copied(verify);
+      if (verify) await this.#verify(sink, planned.plan, moved, hooks, meter);
       await this.#checkUnchanged();
       const checks = await this.#checkSources();
 
@@ -212,14 +218,31 @@ export class Checkpoint {
     return { ...receipt, beside };
   }
 
-  async #verify(sink: ByteSink, outputBytes: number, hooks: JobHooks, meter: ProgressMeter): Promise<void> {
+  async #verify(
+    sink: ByteSink,
+    plan: PlanReport,
+    moved: boolean,
+    hooks: JobHooks,
+    meter: ProgressMeter,
+  ): Promise<void> {
     const output = await sink.readBack();
     try {
-      meter.begin('verify', outputBytes);
-      await this.#pump(Job.Verify, hooks, meter, null, output);
+      meter.begin('verify', plan.output_bytes);
+      if (!moved) {
+        await this.#pump(Job.Verify, hooks, meter, null, output);
+        return;
+      }
+      const copyHooks = { meter, throwIfCancelled: () => throwIfCancelled(hooks) };
+      await verifyPieces(this.#session, plan.files.length, this.#input.sources, output, copyHooks);
     } finally {
       await output.close();
     }
+  }
+
+  /** The bytes of a plan of copies are moved here; the core only says which. */
+  #copy(fileCount: number, sink: ByteSink, hooks: JobHooks, meter: ProgressMeter): Promise<number> {
+    const copyHooks = { meter, throwIfCancelled: () => throwIfCancelled(hooks) };
+    return copyPieces(this.#session, fileCount, this.#input.sources, sink, copyHooks);
   }
 
   /** Runs one job to its end and returns how many bytes it wrote. */

@@ -233,13 +233,15 @@ export interface PairRow {
   issues: CoreIssue[];
 }
 
+/** stored: nothing is converted, files are only joined or cut */
+export type Target = 'bf16' | 'f16' | 'stored';
 /** How a code and its scale are multiplied; docs/formats.md, "Recipes". */
 export const RECIPES = ['f32-mul-rne', 'target-mul-rne'] as const;
 export type Recipe = (typeof RECIPES)[number];
 
 /** Options of ram, plan and convert. `to` is required by plan and convert. */
 export interface ConvertOptions {
-  to: 'bf16' | 'f16';
+  to: Target;
   others: 'keep' | 'cast';
   /** f32-mul-rne unless named */
   recipe?: Recipe | undefined;
@@ -274,7 +276,7 @@ export interface PreviewReport {
 }
 
 export interface PlanReport {
-  to: 'bf16' | 'f16';
+  to: Target;
   others: 'keep' | 'cast';
   recipe: Recipe;
   /** of the output, in the order they are written; the names count where it is a folder */
@@ -290,6 +292,8 @@ export interface PlanReport {
   copied: number;
   /** weights that stay quantized because somebody chose so */
   kept_quantized: number;
+  /** nothing is computed: the bytes do not pass through the core */
+  copies_only: boolean;
   dropped: number;
   notes: string[];
 }
@@ -299,7 +303,7 @@ export interface Receipt extends PlanReport {
   version: string;
   sources: { name: string; size_bytes: number }[];
   assumed: { subject: string; choice: string; tensors: number }[];
-  /** XXH64 of every byte of the output, hexadecimal */
+  /** XXH64 of every byte of the output, hexadecimal; "" where the core did not see them (copies only) */
   output_xxh64: string;
   verified: boolean;
   f16_overflow: number;

@@ -17,6 +17,8 @@ export interface OutputFolder {
   abort(): Promise<void>;
 }
 
+const APPEND_BYTES = 4 * 1024 * 1024;
+
 export class SetSink implements ByteSink {
   readonly #folder: OutputFolder;
   #files: readonly OutputFile[] = [];
@@ -42,6 +44,19 @@ export class SetSink implements ByteSink {
     if (this.#sink === null || bytes.length > this.#leftBytes) return this.#writeAcross(bytes);
     this.#leftBytes -= bytes.length;
     return this.#sink.write(bytes);
+  }
+
+  /** A piece never reaches over a border: every file begins with its header. */
+  async append(piece: Blob): Promise<void> {
+    const sink = this.#sink;
+    if (sink === null || piece.size > this.#leftBytes)
+      throw new CoreError('verify_failed', '', 'a piece of the output reaches over the end of its file');
+    this.#leftBytes -= piece.size;
+    if (sink.append) return sink.append(piece);
+    for (let at = 0; at < piece.size; at += APPEND_BYTES) {
+      const bytes = new Uint8Array(await piece.slice(at, at + APPEND_BYTES).arrayBuffer());
+      await sink.write(bytes);
+    }
   }
 
   async close(): Promise<void> {

@@ -20,6 +20,8 @@ export interface ByteSink {
    * then has copied, and returns a promise that settles when it has room for more.
    */
   write(bytes: Uint8Array): void | Promise<void>;
+  /** Appends a piece of a file without anybody here reading it; only where the platform can. */
+  append?(piece: Blob): Promise<void>;
   /** Every byte is with the system; the file has not its final name yet where that can be avoided. */
   close(): Promise<void>;
   /** What was written, for verifying. Only after close. */

@@ -7,6 +7,8 @@ export interface ByteSource {
   readonly size: number;
   /** Exactly the bytes [begin, end), or a CoreError. Reads may overlap in time. */
   read(begin: number, end: number): Promise<Uint8Array>;
+  /** The same bytes as a blob that nobody has read yet; only where there is one. */
+  slice?(begin: number, end: number): Blob;
   /** The bytes of an earlier read are no longer looked at; their memory may be reused or freed. */
   release(bytes: Uint8Array): void;
   /** Equal at two moments unless the file changed in between, as far as this environment can tell. */

@@ -56,7 +56,7 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
       const kept = changed.to === undefined || changed.to === choices.to ? asked : [];
       setChoices(next);
       setAsked(kept);
-      const options = optionsOf(next, [...known, ...kept]);
+      const options = optionsOf(next, concerning(next.to, [...known, ...kept]));
       if (options === null) return;
       if (busy.current) void client.cancel().catch(() => {});
       const show = (shown: PlanState): void => {
@@ -85,7 +85,7 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
     }
   }, []);
 
-  const decisions = [...known, ...asked];
+  const decisions = concerning(choices.to, [...known, ...asked]);
   const preview = async (decision: Decision, tensor: string): Promise<PreviewReport> => {
     const others = decisions.filter(({ subject }) => subject !== decision.subject);
     const options = optionsOf({ ...choices, to: choices.to ?? 'bf16' }, others);
@@ -95,6 +95,11 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
   };
 
   return { choices, decisions, state, change, preview, settled };
+}
+
+/** Where nothing is converted, only a missing shard is a question. */
+function concerning(to: Choices['to'], decisions: readonly Decision[]): readonly Decision[] {
+  return to === 'stored' ? decisions.filter(({ code }) => code === 'shard_missing') : decisions;
 }
 
 function optionsOf(

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components';
 import type { CoreError } from '../../engine/errors';
-import { type ConvertOptions, RECIPES } from '../../engine/report';
+import { type ConvertOptions, RECIPES, type Target } from '../../engine/report';
 import { formatDecimal } from '../../engine/units';
 import { percent } from '../format';
 import type { PlanControls } from '../hooks/use_plan';
@@ -46,7 +46,7 @@ export function ConvertForm(props: ConvertFormProps): ReactNode {
       )}
       <div className="convert-options">
         <TargetChoice planning={planning} />
-        <OthersChoice planning={planning} />
+        {choices.to !== 'stored' && <OthersChoice planning={planning} />}
       </div>
       <RecipeChoice planning={planning} />
       <Decisions
@@ -80,7 +80,7 @@ export function ConvertForm(props: ConvertFormProps): ReactNode {
   );
 }
 
-function whyNot(to: 'bf16' | 'f16' | null, open: number, sink: SinkOffer | null): string {
+function whyNot(to: Target | null, open: number, sink: SinkOffer | null): string {
   if (to === null) return 'Choose bf16 or fp16 first.';
   if (open > 0) return open === 1 ? 'Answer the question above first.' : `Answer the ${open} questions above first.`;
   if (sink === null) return 'This browser offers no way to write a file of this size.';
@@ -111,6 +111,12 @@ function TargetChoice({ planning }: { planning: PlanControls }): ReactNode {
           title: 'fp16',
           says: 'Finer, but nothing above 65,504. For hardware and programs without bf16.',
           testId: 'target-f16',
+        },
+        {
+          value: 'stored',
+          title: 'as they are',
+          says: 'Converts nothing: files are only joined into one, or cut into several.',
+          testId: 'target-stored',
         },
       ]}
     />

@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { toCoreError } from '../../engine/errors';
 import type { Receipt } from '../../engine/report';
+import { summedChecks } from '../../engine/source_checks';
 import { formatBytes, formatCount, formatDecimal } from '../../engine/units';
 import { plural } from '../format';
 import type { Saved } from '../hooks/use_conversion';
@@ -13,7 +14,7 @@ import { RECIPE_SAYS, WORDS } from '../words';
 import { removeWorkingCopy } from '../working_copies';
 import { spent } from './place_line';
 
-const TARGET_NAMES = { bf16: 'bf16', f16: 'fp16' } as const;
+const TARGET_NAMES = { bf16: 'of bf16', f16: 'of fp16', stored: 'as they were' } as const;
 
 interface ReceiptViewProps {
   receipt: Receipt;
@@ -28,7 +29,7 @@ export function ReceiptView({ receipt, saved, onAgain, onCopies }: ReceiptViewPr
   return (
     <div className="receipt" data-testid="receipt">
       <h3 ref={heading} tabIndex={-1}>
-        Done: {formatDecimal(receipt.output_bytes)} of {TARGET_NAMES[receipt.to]}
+        Done: {formatDecimal(receipt.output_bytes)} {TARGET_NAMES[receipt.to]}
         {receipt.verified ? ', read back and verified' : ', not verified'}
       </h3>
       <SavedFile saved={saved} bytes={receipt.output_bytes} onCopies={onCopies} />
@@ -94,7 +95,13 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
   return (
     <Facts>
       <Fact name="Recipe">
-        <code>{receipt.recipe}</code> {RECIPE_SAYS[receipt.recipe]}
+        {receipt.copies_only ? (
+          'nothing was computed; every byte of the tensors is that of the input'
+        ) : (
+          <>
+            <code>{receipt.recipe}</code> {RECIPE_SAYS[receipt.recipe]}
+          </>
+        )}
       </Fact>
       <Fact name="Tensors">
         {formatCount(receipt.tensors)}: {formatCount(receipt.dequantized)} dequantized, {formatCount(receipt.cast)}{' '}
@@ -149,15 +156,17 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
         </Fact>
       )}
       <Fact name="Size">{formatBytes(receipt.output_bytes)}</Fact>
-      <Fact name="XXH64">
-        <code data-testid="xxh64">{receipt.output_xxh64}</code>
-      </Fact>
-      {(receipt.source_checks ?? []).map(({ name, sha256, says }) => (
+      {receipt.output_xxh64 !== '' && (
+        <Fact name="XXH64">
+          <code data-testid="xxh64">{receipt.output_xxh64}</code>
+        </Fact>
+      )}
+      {summedChecks(receipt.source_checks ?? []).map(({ name, sha256, says }) => (
         <Fact key={name} name="Source">
           <Name text={name} />: SHA-256 {says} {sha256 !== null && <code data-testid="source-sha256">{sha256}</code>}
         </Fact>
       ))}
-      {receipt.traffic && <Fact name="Read">{spent(receipt.traffic)}</Fact>}
+      {receipt.traffic && <Fact name="Transfer">{spent(receipt.traffic)}</Fact>}
       <Fact name="Made by">Weighbridge {receipt.version}</Fact>
     </Facts>
   );
