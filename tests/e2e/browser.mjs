@@ -51,6 +51,10 @@ export async function openPage(folder, viewport = { width: 1280, height: 900 }, 
   });
   page.on('request', (request) => {
     const url = request.url();
+    // nothing may leave: whatever is asked for, nothing is sent along
+    if (request.hasPostData() || !['GET', 'HEAD', 'OPTIONS'].includes(request.method())) {
+      faults.push(`${request.method()} to ${url}`);
+    }
     const known = [site.url, ...allow].some((start) => url.startsWith(start));
     if (!known && !/^(blob|data):/.test(url)) faults.push(`a request to ${url}`);
   });

@@ -3,6 +3,7 @@
 //
 //   GET /api/models/{repo}[/revision/{rev}]             commit sha, gated or not
 //   GET /api/models/{repo}/tree/{rev}[/{folder}]        files with sizes and LFS hashes, in pages by Link headers
+//   HEAD, GET /{repo}/raw/{rev}/{path}                  whether it is there; the LFS pointer of it
 //   GET /{repo}/resolve/{rev}/{path}                    302 to a signed URL of the other origin, which expires
 //   GET on the other origin                             Range, 206, ETag; also any file put there with `hub.place`
 //
@@ -248,11 +249,11 @@ class Hub {
   }
 
   #resolve(request, path, end) {
-    const match = /^\/([^/]+\/[^/]+)\/resolve\/(.+)$/.exec(path);
+    const match = /^\/([^/]+\/[^/]+)\/(?:resolve|(raw))\/(.+)$/.exec(path);
     if (!match) return end(404, {}, 'Not Found');
     const repo = this.#repo(match[1], request, end);
     if (!repo) return;
-    const { sha, left } = this.#revision(repo, match[2].split('/'));
+    const { sha, left } = this.#revision(repo, match[3].split('/'));
     const file = sha ? repo.files.get(left.join('/')) : undefined;
     if (!file)
       return end(404, { 'X-Error-Code': 'EntryNotFound', 'X-Error-Message': 'Entry not found' }, 'Entry not found');
@@ -267,6 +268,10 @@ class Hub {
       'X-Linked-ETag': `"${file.etag}"`,
       'Accept-Ranges': 'bytes',
     };
+    if (match[2]) {
+      const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${file.etag}\nsize ${file.content.size}\n`;
+      return end(200, {}, pointer);
+    }
     if (!file.isLfs) {
       return end(307, {
         ...linked,

@@ -12,6 +12,7 @@ import {
   strongEtag,
 } from '../../web/engine/http_range';
 import { isExpired, isPassing, rateLimitMs, retryAfterMs, retryDelayMs } from '../../web/engine/http_retry';
+import { summedChecks } from '../../web/engine/source_checks';
 
 function answer(status: number, headers: Record<string, string>) {
   return { status, headers: new Headers(headers) };
@@ -170,4 +171,14 @@ test('SHA-256 of overlapping pieces, and none of pieces with a hole', () => {
   const holed = new OrderedHash(scriptSha256());
   holed.add(1, bytes.subarray(1));
   expect([holed.position, holed.broken]).toEqual([0, true]);
+});
+
+test('many sources of a set are summed up by what is said of them', () => {
+  const checked = (name: string) => ({ name, sha256: 'ab', says: 'checked: what the Hub states' });
+  expect(summedChecks([checked('a'), checked('b')])).toEqual([checked('a'), checked('b')]);
+  const odd = { name: 'e', sha256: null, says: 'not checked: the server states no SHA-256' };
+  expect(summedChecks([...['a', 'b', 'c', 'd'].map(checked), odd])).toEqual([
+    { name: '4 of 5 files', sha256: null, says: 'checked: what the Hub states' },
+    { name: '1 of 5 files', sha256: null, says: 'not checked: the server states no SHA-256' },
+  ]);
 });

@@ -2,6 +2,7 @@
 import { CoreError } from '../engine/errors';
 import type { Core } from '../engine/heap';
 import type { Decision, Receipt } from '../engine/report';
+import { summedChecks } from '../engine/source_checks';
 import { formatBytes, formatCount, formatExactSize } from '../engine/units';
 import type { ConvertCommand, VerifyCommand } from './args';
 import { type Outcome, runConversion } from './conversion';
@@ -139,7 +140,7 @@ function receiptText(path: string, receipt: Receipt): string {
   }
   const alike = (receipt.beside ?? []).filter(({ changes }) => changes.length === 0);
   if (alike.length > 0) rows.push(['carried along', alike.map(({ name }) => name).join(', ')]);
-  for (const { name, sha256, says } of receipt.source_checks ?? []) {
+  for (const { name, sha256, says } of summedChecks(receipt.source_checks ?? [])) {
     rows.push(['source', `${name}: SHA-256 ${says}${sha256 === null ? '' : ` (${sha256})`}`]);
   }
   rows.push(...trafficFacts(receipt.traffic));

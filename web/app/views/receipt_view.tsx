@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
 import { toCoreError } from '../../engine/errors';
 import type { Receipt } from '../../engine/report';
+import { summedChecks } from '../../engine/source_checks';
 import { formatBytes, formatCount, formatDecimal } from '../../engine/units';
 import { plural } from '../format';
 import type { Saved } from '../hooks/use_conversion';
@@ -160,12 +161,12 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
           <code data-testid="xxh64">{receipt.output_xxh64}</code>
         </Fact>
       )}
-      {(receipt.source_checks ?? []).map(({ name, sha256, says }) => (
+      {summedChecks(receipt.source_checks ?? []).map(({ name, sha256, says }) => (
         <Fact key={name} name="Source">
           <Name text={name} />: SHA-256 {says} {sha256 !== null && <code data-testid="source-sha256">{sha256}</code>}
         </Fact>
       ))}
-      {receipt.traffic && <Fact name="Read">{spent(receipt.traffic)}</Fact>}
+      {receipt.traffic && <Fact name="Transfer">{spent(receipt.traffic)}</Fact>}
       <Fact name="Made by">Weighbridge {receipt.version}</Fact>
     </Facts>
   );

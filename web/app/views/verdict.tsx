@@ -1,6 +1,6 @@
 // The first thing said about an opened file: sound, n problems, or refused and why.
 import type { ReactNode } from 'react';
-import type { ErrorObject } from '../../engine/errors';
+import { type ErrorCode, type ErrorObject, SERVER_CODES } from '../../engine/errors';
 import type { Report } from '../../engine/report';
 import { groupIssues, type IssueGroup } from '../filter';
 import { plural } from '../format';
@@ -44,12 +44,18 @@ export function Failure({ names, error }: { names: string[]; error: ErrorObject 
   return (
     <section className="verdict verdict-refused" aria-label="Verdict">
       <div data-testid="verdict" className="verdict-words" role="alert">
-        <h1>{error.code === 'core_crash' ? 'Something broke' : 'Refused'}</h1>
+        <h1>{failureHeadline(error.code)}</h1>
         <Fault issue={error} />
         {names.length > 0 && <p className="fault-detail">{names.join(', ')}</p>}
       </div>
     </section>
   );
+}
+
+function failureHeadline(code: ErrorCode): string {
+  if (code === 'core_crash') return 'Something broke';
+  const isServers = code === 'not_found' || (SERVER_CODES as readonly ErrorCode[]).includes(code);
+  return isServers ? 'Not read' : 'Refused';
 }
 
 function headline({ verdict, problems }: Report): string {
