@@ -31,7 +31,13 @@ void add_group(float* x, size_t n, const AffineRow& row, size_t group) {
 template <class Each>
 void by_groups(float* x, size_t first, size_t n, const AffineRow& row, Each each) {
   if (row.order) {
-    for (size_t i = 0; i < n; ++i) each(x + i, 1, row.order[first + i]);
+    // In most files neighbours share a group even under an order.
+    const uint32_t* const order = row.order + first;
+    for (size_t i = 0, end; i < n; i = end) {
+      for (end = i + 1; end < n && order[end] == order[i]; ++end) {
+      }
+      each(x + i, end - i, order[i]);
+    }
     return;
   }
   for (size_t i = 0; i < n;) {

@@ -45,6 +45,20 @@ void unpack_rows(const Source& s, const FieldTarget& t, bool high_first) {
   }
 }
 
+// Whole lines of words whose fields end where they end, straight down a column of `out`: what GPTQ mostly is.
+template <class Word>
+void unpack_whole_words(const Source& s, const FieldTarget& t, uint64_t line, uint64_t col_begin, uint64_t col_end) {
+  const auto fields = static_cast<uint32_t>(sizeof(Word) * 8 / s.bits);
+  const uint8_t* words = s.line(line) + static_cast<size_t>(col_begin * sizeof(Word) - s.part.byte_begin);
+  uint8_t* out = place(t, line * fields, col_begin);
+  const auto mask = static_cast<Word>(s.mask());
+  for (uint64_t col = col_begin; col < col_end; ++col, words += sizeof(Word), out += t.col_stride) {
+    Word word = load_le<Word>(words);
+    for (uint32_t field = 0; field < fields; ++field, word = static_cast<Word>(word >> s.bits))
+      out[field] = static_cast<uint8_t>(word & mask);
+  }
+}
+
 // A line is `unit` bits of the stream down every column; Word is the type of that unit.
 template <class Word>
 void unpack_down(const Source& s, const FieldTarget& t) {
@@ -55,6 +69,12 @@ void unpack_down(const Source& s, const FieldTarget& t) {
     // Fields that have bits in this line, the first and last of them perhaps only a part.
     const uint64_t row_begin = std::max(t.row_begin, line * kUnit / s.bits);
     const uint64_t row_end = std::min({t.row_end, s.rows, ceil_div((line + 1) * kUnit, s.bits)});
+    const uint64_t fields = kUnit / s.bits;
+    const bool whole_words = kUnit % s.bits == 0 && s.bits < 8 && t.row_stride == 1;
+    if (whole_words && row_begin == line * fields && row_end == row_begin + fields) {
+      if (col_begin < col_end) unpack_whole_words<Word>(s, t, line, col_begin, col_end);
+      continue;
+    }
     const uint8_t* words = s.line(line);
     for (uint64_t col = col_begin; col < col_end; ++col) {
       const auto word =

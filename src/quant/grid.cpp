@@ -30,7 +30,8 @@ class Matcher {
 
   GridMatch match() {
     // One reading per line, the order is the rule.
-    if (one_element() || fused_parts() || per_expert() || per_output() || per_row() || per_column() || groups() || blocks())
+    if (one_element() || fused_parts() || per_expert() || per_output() || per_row() || per_column() || groups() ||
+        blocks())
       return std::move(result_);
     if (!result_.problem) {
       result_.problem = Error{Errc::scale_shape_mismatch, name_,

@@ -58,7 +58,7 @@ struct Grid {
 struct GridHints {
   std::optional<std::array<uint64_t, 2>> block;  ///< from config or marker: rows, columns
   uint64_t parts = 1;                            ///< of a fused projection, from its name
-  bool outputs_last = false;  ///< stacked experts are [E, in, out] with one scale an output (FBGEMM)
+  bool outputs_last = false;                     ///< stacked experts are [E, in, out] with one scale an output (FBGEMM)
 };
 
 struct GridMatch {

@@ -18,7 +18,10 @@ struct Matrix {
   uint64_t cols;
 };
 
-int bit_of(const std::vector<uint8_t>& bytes, uint64_t bit) { return bytes.at(bit / 8) >> (bit % 8) & 1; }
+/// Test sizes are small: the cast is for wasm32.
+size_t sz(uint64_t n) { return static_cast<size_t>(n); }
+
+int bit_of(const std::vector<uint8_t>& bytes, uint64_t bit) { return bytes.at(sz(bit / 8)) >> (bit % 8) & 1; }
 
 /// Where bit b of field (i, j) stands, counted from the first bit of the stored matrix; by the pictures in fields.h.
 uint64_t place_of(const Matrix& m, uint64_t i, uint64_t j, uint32_t b) {
@@ -61,7 +64,7 @@ bool is_flat(Packing packing) { return packing == Packing::parts_8 || packing ==
 /// The first difference over a random window, read in random parts; empty when there is none.
 std::string difference(const Matrix& m, Random& random, bool transpose) {
   const StoredLines stored = stored_lines(m.packing, m.rows, m.cols, m.bits);
-  std::vector<uint8_t> bytes(stored.lines * stored.line_bytes);
+  std::vector<uint8_t> bytes(static_cast<size_t>(stored.lines * stored.line_bytes));
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.bits() >> 7);
   const auto pick = [&](uint64_t n) { return static_cast<uint64_t>(random.below(static_cast<uint32_t>(n))); };
   FieldTarget target;
@@ -69,8 +72,8 @@ std::string difference(const Matrix& m, Random& random, bool transpose) {
   target.row_end = target.row_begin + 1 + pick(m.rows - target.row_begin);
   target.col_begin = pick(m.cols);
   target.col_end = target.col_begin + 1 + pick(m.cols - target.col_begin);
-  const size_t high = target.row_end - target.row_begin;
-  const size_t wide = target.col_end - target.col_begin;
+  const size_t high = sz(target.row_end - target.row_begin);
+  const size_t wide = sz(target.col_end - target.col_begin);
   std::vector<uint8_t> out(high * wide);
   target.out = out.data();
   target.row_stride = transpose ? 1 : wide;
@@ -98,7 +101,8 @@ std::string difference(const Matrix& m, Random& random, bool transpose) {
   }
   for (uint64_t i = target.row_begin; i < target.row_end; ++i) {
     for (uint64_t j = target.col_begin; j < target.col_end; ++j) {
-      const uint8_t got = out[(i - target.row_begin) * target.row_stride + (j - target.col_begin) * target.col_stride];
+      const uint8_t got =
+          out[sz(i - target.row_begin) * target.row_stride + sz(j - target.col_begin) * target.col_stride];
       const uint8_t want = naive_field(m, bytes, i, j);
       if (got != want)
         return "field (" + std::to_string(i) + ", " + std::to_string(j) + "): " + std::to_string(got) + ", not " +

@@ -16,11 +16,14 @@ using Json = nlohmann::json;
 
 namespace {
 
+/// Test sizes are small: the cast is for wasm32.
+size_t sz(uint64_t n) { return static_cast<size_t>(n); }
+
 /// `bits` bits of a tensor's bytes from bit `at` on.
 uint32_t bits_at(const TensorSpec& tensor, uint64_t at, uint32_t bits) {
   uint32_t value = 0;
   for (uint32_t b = 0; b < bits; ++b)
-    value |= static_cast<uint32_t>(tensor.bytes[(at + b) / 8] >> ((at + b) % 8) & 1) << b;
+    value |= static_cast<uint32_t>(tensor.bytes[sz((at + b) / 8)] >> ((at + b) % 8) & 1) << b;
   return value;
 }
 
@@ -30,9 +33,9 @@ float number_at(const TensorSpec& tensor, uint64_t index) {
 }
 
 TensorSpec order_of(Random& random, const std::string& name, uint64_t cols, uint64_t groups) {
-  TensorSpec order{name, Dtype::I32, {cols}, Bytes(cols * 4)};
+  TensorSpec order{name, Dtype::I32, {cols}, Bytes(sz(cols * 4))};
   for (uint64_t i = 0; i < cols; ++i)
-    order.bytes[i * 4] = static_cast<uint8_t>(random.below(static_cast<uint32_t>(groups)));
+    order.bytes[sz(i * 4)] = static_cast<uint8_t>(random.below(static_cast<uint32_t>(groups)));
   return order;
 }
 
@@ -45,10 +48,10 @@ std::string difference(const std::vector<TensorSpec>& tensors, const std::string
   if (pump.plan(options) != Reply::ok) return std::string(pump.session.reply());
   if (pump.run(JobKind::convert) != JobStep::done) return "not converted: " + std::string(pump.session.reply());
   if (!pump.bad_window.empty()) return pump.bad_window;
-  const size_t header = pump.output.size() - rows * cols * 2;
+  const size_t header = pump.output.size() - sz(rows * cols * 2);
   for (uint64_t r = 0; r < rows; ++r) {
     for (uint64_t c = 0; c < cols; ++c) {
-      const size_t at = header + (r * cols + c) * 2;
+      const size_t at = header + sz((r * cols + c) * 2);
       const auto got = static_cast<uint32_t>(pump.output[at] | pump.output[at + 1] << 8);
       const uint32_t want = oracle::nearest(to, static_cast<double>(value(r, c)));
       if (got != want)
@@ -176,7 +179,7 @@ TEST_CASE("tiles: columns are multiplied by what the activations were divided by
     CHECK(difference({codes, scale, factor}, {}, R"({"to":"bf16"})", Dtype::BF16, rows, cols,
                      [&](uint64_t r, uint64_t c) {
                        const float code = dtype == Dtype::I8
-                                              ? static_cast<float>(static_cast<int8_t>(codes.bytes[r * cols + c]))
+                                              ? static_cast<float>(static_cast<int8_t>(codes.bytes[sz(r * cols + c)]))
                                               : number_at(codes, r * cols + c);
                        return code * number_at(scale, r) * number_at(factor, c);
                      }) == "");
@@ -210,8 +213,8 @@ TEST_CASE("tiles: a flat weight of more than one tile, with nested scales") {
     const std::string options = to == Dtype::F16 ? R"({"to":"f16"})" : R"({"to":"bf16"})";
     CHECK(difference(tensors, {}, options, to, 1500, 701, [&](uint64_t r, uint64_t c) {
             const uint64_t i = r * 701 + c;
-            const uint8_t byte = codes.bytes[i / 2];
-            const float scaled = map[absmax.bytes[i / 64]] * number_at(nested, i / 64 / 256);
+            const uint8_t byte = codes.bytes[sz(i / 2)];
+            const float scaled = map[absmax.bytes[sz(i / 64)]] * number_at(nested, i / 64 / 256);
             return table[i % 2 == 0 ? byte >> 4 : byte & 15] * (scaled + 0.375f);
           }) == "");
   }

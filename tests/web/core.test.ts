@@ -41,6 +41,29 @@ test('the heap is as large after a conversion as before, and under 64 MiB', asyn
   expect(Buffer.compare(written, bf16Weight(weight, 0.011))).toBe(0);
 });
 
+test('transposing a weight of more than one tile stays under 64 MiB, and gives the memory back', async () => {
+  const [inputs, outputs, groups] = [8192, 3208, 64];
+  const words = (rows: number, columns: number): TestTensor => ({
+    dtype: 'I32',
+    shape: [rows, columns],
+    bytes: new Uint8Array(rows * columns * 4).fill(0x21),
+  });
+  const scales = new Uint8Array(new Uint16Array(groups * outputs).fill(0x3c00).buffer); // 1.0
+  const file = safetensors({
+    'a.qweight': words(inputs, outputs / 8),
+    'a.qzeros': words(groups, outputs / 8),
+    'a.scales': { dtype: 'F16', shape: [groups, outputs], bytes: scales },
+  });
+  const first = await convert(file);
+  const before = core.heapBytes;
+  await convert(file);
+  expect(core.heapBytes).toBe(before);
+  expect(core.heapBytes).toBeLessThanOrEqual(64 * MIB);
+  const written = parseSafetensors(first.output).tensors.get('a.weight');
+  expect(written?.shape).toEqual([outputs, inputs]);
+  expect(written?.bytes.every((byte) => byte === 0)).toBe(true); // every code is its zero point
+});
+
 test('many conversions leave the heap where it was', async () => {
   const file = safetensors({ 'a.weight': fp8Weight(512, 512), 'a.weight_scale': scalar(2) });
   await convert(file);

@@ -8,14 +8,15 @@ export interface Column {
 }
 
 /**
- * The same columns for all answers, so that they can be compared at a glance: the largest power of two of any answer,
- * and `columns - 1` below it. What is smaller still is counted in the first column.
+ * The same columns for all answers, so that they can be compared at a glance: from the smallest power of two of any
+ * answer to the largest, at most `columns`. What is smaller still is counted in the first column.
  */
 export function histogramColumns(choices: readonly PreviewChoice[], columns = 24): Column[][] {
   const top = Math.max(...choices.map((each) => each.first_exponent + each.histogram.length - 1));
-  const lowest = top - columns + 1;
+  const used = Math.min(...choices.map(({ first_exponent }) => first_exponent));
+  const lowest = Math.max(top - columns + 1, used);
   return choices.map(({ first_exponent, histogram }) => {
-    const counts = Array.from({ length: columns }, (_, index) => ({ exponent: lowest + index, count: 0 }));
+    const counts = Array.from({ length: top - lowest + 1 }, (_, index) => ({ exponent: lowest + index, count: 0 }));
     for (const [index, count] of histogram.entries()) {
       const column = counts[Math.max(0, first_exponent + index - lowest)];
       if (column) column.count += count;

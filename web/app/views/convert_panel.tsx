@@ -36,7 +36,7 @@ export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps
   useEffect(onCopies, [state.phase, onCopies]);
 
   return (
-    <Section title="Convert" says="bf16 from fp8 does not bring back lost precision.">
+    <Section title="Convert" says="Wider numbers do not bring back what quantizing lost.">
       {state.phase === 'running' && <ConvertProgress state={state} onCancel={conversion.cancel} />}
       {state.phase === 'done' && (
         <ReceiptView receipt={state.receipt} saved={state.saved} onAgain={conversion.reset} onCopies={onCopies} />
