@@ -56,6 +56,22 @@ const Json* quantization_of(const Json& config) {
   return nullptr;
 }
 
+// auto-round packs its integers for the kernels of others; here is what its packing_format means in their words. Its
+// own format has GPTQ's shapes and stores zero points as they are. Source: auto-round 0.16,
+// export_to_autoround/export.py.
+void translate_auto_round(const Json& quant, QuantConfig& config) {
+  if (config.method != "auto-round" && config.method != "intel/auto-round") return;
+  const std::string packing = text_of(quant, "packing_format");
+  const auto says = [&packing](const char* word) { return packing.find(word) != std::string::npos; };
+  if (says("awq")) {
+    config.method = "awq";
+    config.version = "gemm";
+  } else if (says("gptq") || packing == "auto_round") {
+    config.method = "gptq";
+    config.checkpoint_format = says("gptq") && !says("gptqmodel") ? "gptq" : "gptq_v2";
+  }
+}
+
 std::string read_quantization(const Json& quant, QuantConfig& config) {
   config.method = text_of(quant, "quant_method");
   if (config.method.empty()) config.method = text_of(quant, "quant_algo").empty() ? "unnamed" : "modelopt";
@@ -73,6 +89,7 @@ std::string read_quantization(const Json& quant, QuantConfig& config) {
   if (!config.format.empty()) says += ", format " + config.format;
   if (config.block)
     says += ", blocks of " + std::to_string((*config.block)[0]) + " x " + std::to_string((*config.block)[1]);
+  translate_auto_round(quant, config);
   return says;
 }
 

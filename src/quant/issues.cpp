@@ -128,6 +128,12 @@ bool zero_scale_is_natural(std::string_view scheme_id) {
   return std::find(std::begin(kNatural), std::end(kNatural), scheme_id) != std::end(kNatural);
 }
 
+// AutoAWQ's gemv fills the rows of its scales up to whole words of zero points; those zeros scale nothing.
+bool pads_scales(const Pair& pair) {
+  const Plane* const scale = pair.tiling ? pair.tiling->plane(PlaneRole::scale) : nullptr;
+  return scale != nullptr && scale->line_bytes != 0;
+}
+
 // A scale beside a float weight: exactly 1 changes nothing, anything else is a question.
 void check_float_pair(const std::string& name, const std::string& scale, const ScaleStats* stats, Pair& pair) {
   const bool dummy = stats && stats->nan == 0 && stats->min == 1 && stats->max == 1;
@@ -191,7 +197,7 @@ void check_scale_values(const Inventory& inventory, const SmallValues& values, P
              (stats->read == 1 ? "`" + scale + "` is " : std::to_string(count) + of + (count == 1 ? "is " : "are ")) +
              what;
     };
-    if (!zero_scale_is_natural(pair.scheme))
+    if (!zero_scale_is_natural(pair.scheme) && !pads_scales(pair))
       renew(pair, Errc::scale_zero, stats->zero, name, message(stats->zero, "zero"));
     renew(pair, Errc::scale_negative, stats->negative, name, message(stats->negative, "negative"));
     renew(pair, Errc::scale_infinite, stats->infinite, name, message(stats->infinite, "infinite"));

@@ -189,8 +189,6 @@ void resolve_output_packed_int4(const ResolveContext& context, Pair& pair) {
   const uint64_t cols = payload.shape[1];
   if (scales.shape[1] == 0 || cols % scales.shape[1] != 0)
     return mismatch(pair, payload, described(scales) + " is not one scale by group of columns");
-  if (context.companion(pair, ".weight_scale_2") != kNoTensor)
-    return unsupported(pair, payload, "has a second scale (W4A8), which this version does not apply");
   Tiling tiling;
   tiling.rows = rows;
   tiling.cols = cols;

@@ -186,6 +186,10 @@ void resolve_nvfp4(const ResolveContext& context, Pair& pair) {
   const Orders orders = m ? orders_of(payload, scale, *m, kGroup) : Orders{};
   const bool scale_fp8 =
       scale.dtype == Dtype::F8_E4M3 || scale.dtype == Dtype::U8;  // U8: the same bytes, kept in another container
+  if (!scale_fp8 && m && scale.shape.size() == 2 && scale.shape[0] == 2 * m->rows) {
+    return refuse(pair, context, Errc::scheme_unsupported,
+                  "is ModelOpt's W4A8: INT4_AWQ with a second scale, which this version does not apply");
+  }
   if (!scale_fp8 || (!orders.linear && !orders.swizzled)) return shape_mismatch(pair, payload, scale, kGroup);
   const std::vector<float>* global = context.values.global_scale(pair.global_scale);
   if (!global || (global->size() != 1 && global->size() != m->batches)) {

@@ -118,6 +118,25 @@ void resolve_bnb_4bit(const ResolveContext& context, Pair& pair) {
 
 // ---- HQQ
 
+namespace {
+
+// The plane of codes, or nothing where the payload is too small. 5 and 6 bits take a byte each; the grouped matrix of
+// 3 bits was padded to tens of rows before it was cut into shares.
+std::optional<Plane> hqq_codes(const Pair& pair, const Tensor& payload, uint64_t bits, uint64_t group,
+                               uint64_t elements) {
+  if (bits == 3) {
+    const uint64_t words = ceil_div(elements / group, 10) * group;
+    Plane codes = fields_of(PlaneRole::codes, pair.weight, 1, words * 10, 3, Packing::parts_30, false);
+    return payload.bytes() == words * 4 ? std::optional(codes) : std::nullopt;
+  }
+  if (bits == 5 || bits == 6) bits = 8;
+  if (bits != 1 && bits != 2 && bits != 4 && bits != 8) return std::nullopt;
+  if (payload.bytes() != ceil_div(elements * bits, 8)) return std::nullopt;
+  return fields_of(PlaneRole::codes, pair.weight, 1, elements, static_cast<uint32_t>(bits), Packing::parts_8, false);
+}
+
+}  // namespace
+
 // W_q of the grouped matrix [N * K / g, g] (axis 1), its rows in as many parts as fit a byte: part p is the p-th share
 // of the elements, the first in the highest bits. Flat, so the shares of the weight itself.
 void resolve_hqq(const ResolveContext& context, Pair& pair) {
@@ -129,39 +148,45 @@ void resolve_hqq(const ResolveContext& context, Pair& pair) {
   const uint32_t scale = context.companion(pair, ".scale");
   const uint32_t zero = context.companion(pair, ".zero");
   const Tensor& payload = context.tensor(pair.weight);
+  const bool nested =
+      context.companion(pair, ".scale_q") != kNoTensor || context.companion(pair, ".zero_q") != kNoTensor ||
+      context.integer(pair, ".quant_scale").value_or(0) != 0 || context.integer(pair, ".quant_zero").value_or(0) != 0;
+  if (nested)
+    return refuse(pair, context, Errc::scheme_unsupported,
+                  "is HQQ whose scales or zero points are quantized themselves, which this version does not undo");
   if (!bits || !group || !axis || !shape || shape->size() != 2 || scale == kNoTensor || zero == kNoTensor) {
     return refuse(
         pair, context, Errc::scheme_unsupported,
         "is HQQ without the nbits, group_size, axis, shape, scale and zero that this version needs to read it");
   }
-  const auto elements = elements_of(*shape, payload.bytes() * 8);
-  const uint64_t cols = (*shape)[1];
-  const bool known = *bits == 1 || *bits == 2 || *bits == 3 || *bits == 4 || *bits == 8;
-  if (!elements || !known || *group == 0 || cols % *group != 0)
-    return mismatch(context, pair,
-                    "does not hold " + shape_text(*shape) + " codes in groups of " + std::to_string(*group));
   if (*axis != 1)
     return refuse(pair, context, Errc::scheme_unsupported,
                   "is HQQ grouped along axis 0, which this version does not undo");
-  if (context.integer(pair, ".quant_scale").value_or(0) != 0 || context.integer(pair, ".quant_zero").value_or(0) != 0)
-    return refuse(pair, context, Errc::scheme_unsupported, "has scales or zero points that are quantized themselves");
+  const auto elements = elements_of(*shape, payload.bytes() * 8);
+  const auto codes = elements && *group != 0 && *elements % *group == 0
+                         ? hqq_codes(pair, payload, *bits, *group, *elements)
+                         : std::nullopt;
+  if (!codes)
+    return mismatch(context, pair,
+                    "does not hold " + shape_text(*shape) + " codes of " + std::to_string(*bits) +
+                        " bits in groups of " + std::to_string(*group));
 
   Tiling tiling;
-  tiling.rows = (*shape)[0];
-  tiling.cols = cols;
+  // Groups that end inside rows: then the weight is one row.
+  const bool across = (*shape)[1] % *group != 0;
+  tiling.rows = across ? 1 : (*shape)[0];
+  tiling.cols = across ? *elements : (*shape)[1];
   tiling.group_cols = *group;
-  Plane codes = fields_of(PlaneRole::codes, pair.weight, 1, *elements, static_cast<uint32_t>(*bits),
-                          *bits == 3 ? Packing::parts_30 : Packing::parts_8, false);
-  if (*bits == 3) codes.line_bytes = payload.bytes();  // rows are padded to tens before they are cut
-  tiling.planes.push_back(codes);
-  const uint64_t groups = cols / *group;
+  tiling.planes.push_back(*codes);
+  const uint64_t groups = tiling.cols / *group;
   tiling.planes.push_back(numbers_of(context, PlaneRole::scale, scale, tiling.rows, groups, false));
   tiling.planes.push_back(numbers_of(context, PlaneRole::zero, zero, tiling.rows, groups, false));
-  tiling.formula = "w[r,c] = (int(code[r,c]) - zero[r,c/" + std::to_string(*group) + "]) * scale[r,c/" +
-                   std::to_string(*group) + "]";
+  const std::string at = (across ? "[i/" : "[r,c/") + std::to_string(*group) + "]";
+  tiling.formula = std::string(across ? "w[i] = (int(code[i])" : "w[r,c] = (int(code[r,c])") + " - zero" + at +
+                   ") * scale" + at + (across ? ", i over the whole weight" : "");
   pair.shape = *shape;
   pair.output_name = stem(payload.name, "W_q") + "weight";
-  set_tiling(context, std::move(tiling), pair);
+  if (set_tiling(context, std::move(tiling), pair) && across) pair.granularity = Granularity::group;
 }
 
 // ---- optimum-quanto
@@ -257,6 +282,13 @@ void resolve_comfy_int4(const ResolveContext& context, Pair& pair) {
                   "is ComfyUI's 4-bit integers without the comfy_quant marker that says how they are rotated");
   }
   if (relative != kNoTensor) {
+    // 6 bits a code have the same tensors and 3/4 of a byte: two more bits of every code stand behind the nibbles.
+    const auto wide = checked_mul(groups, context.marker->group_size.value_or(16));
+    if (!wide || *wide != tiling.cols)
+      return refuse(
+          pair, context, Errc::scheme_unsupported,
+          "is asym_w4a8_int8 with another number of columns than its scales say, as with 6 bits a code, which "
+          "this version does not undo");
     if (context.companion(pair, ".weight_s_channel") == kNoTensor)
       return mismatch(context, pair, "has no weight_s_channel");
     tile_relative_int4(context, groups, tiling, pair);

@@ -118,7 +118,8 @@ Tiling tiling_of_grid(const ResolveContext& context, const Pair& pair) {
 // The activations were multiplied by this vector; folded into the columns it changes nothing and needs no code at
 // run time. Source: reference/formats.md 5.2c, 7.2.
 void fold_smoothing(const ResolveContext& context, Pair& pair) {
-  const uint32_t smoothing = context.companion(pair, ".pre_quant_scale");
+  uint32_t smoothing = context.companion(pair, ".pre_quant_scale");
+  if (smoothing == kNoTensor) smoothing = context.companion(pair, "._weight_act_pre_scale");  // torchao
   if (smoothing == kNoTensor || pair.weight == kNoTensor || pair.state() == PairState::refused) return;
   if (context.tensor(smoothing).elements == 1) {
     return refuse(pair, context, Errc::scheme_unsupported,

@@ -11,7 +11,8 @@ namespace {
 struct TensorClass {
   std::string type;  ///< "Float8Tensor", ...
   bool swizzled = false;
-  uint64_t block = 0;  ///< block_size where it is one number
+  uint64_t block = 0;   ///< block_size where it is one number
+  std::string element;  ///< elem_dtype where torch has no dtype for it: "fp6_e3m2"
 };
 
 std::optional<TensorClass> class_of(const ResolveContext& context, const std::string& weight) {
@@ -27,6 +28,8 @@ std::optional<TensorClass> class_of(const ResolveContext& context, const std::st
   found.swizzled = swizzled != data->end() && swizzled->is_boolean() && swizzled->get<bool>();
   const auto block = data->find("block_size");
   if (block != data->end() && block->is_number_unsigned()) found.block = block->get<uint64_t>();
+  const auto element = data->find("elem_dtype");
+  if (element != data->end() && element->is_string()) found.element = element->get<std::string>();
   return found;
 }
 
@@ -53,6 +56,9 @@ void resolve_integers(const ResolveContext& context, Pair& pair) {
 void resolve_micro(const ResolveContext& context, const TensorClass& found, uint64_t group, Pair& pair) {
   const Tensor& payload = context.tensor(pair.weight);
   const bool fp4 = payload.dtype == Dtype::U8;
+  if (!found.element.empty())
+    return refuse(pair, context, Errc::scheme_unsupported,
+                  "is torchao's " + found.type + " of " + found.element + ", which this version does not undo");
   if (payload.shape.size() != 2 || (!fp4 && !is_fp8_payload(payload.dtype)))
     return refuse(pair, context, Errc::scheme_unsupported, "is no matrix of fp4 pairs or fp8 codes");
   pair.codec = fp4 ? Codec::F4 : codec_of(payload.dtype);
@@ -73,6 +79,16 @@ void resolve_micro(const ResolveContext& context, const TensorClass& found, uint
   }
 }
 
+// NVFP4Tensor's second scale, which it may do without.
+void multiply_by_tensor_scale(const ResolveContext& context, Pair& pair) {
+  pair.global_scale = context.companion(pair, "._weight_per_tensor_scale");
+  if (pair.global_scale == kNoTensor) return;
+  const std::vector<float>* const global = context.values.global_scale(pair.global_scale);
+  if (!global || global->size() != 1)
+    refuse(pair, context, Errc::scale_shape_mismatch,
+           "has no single scale for the whole tensor: " + described(context.tensor(pair.global_scale)));
+}
+
 }  // namespace
 
 void resolve_torchao(const ResolveContext& context, Pair& pair) {
@@ -88,10 +104,9 @@ void resolve_torchao(const ResolveContext& context, Pair& pair) {
   if (found->type == "Int8Tensor" || found->type == "IntxUnpackedToInt8Tensor") return resolve_integers(context, pair);
   if (found->type == "MXTensor") return resolve_micro(context, *found, found->block == 0 ? 32 : found->block, pair);
   if (found->type == "NVFP4Tensor") {
-    pair.global_scale = context.companion(pair, "._weight_per_tensor_scale");
     resolve_micro(context, *found, found->block == 0 ? 16 : found->block, pair);
     pair.scale_dtype = Dtype::F8_E4M3;
-    return;
+    return multiply_by_tensor_scale(context, pair);
   }
   refuse(pair, context, Errc::scheme_unsupported,
          "is torchao's " + found->type + ", whose layout this version does not undo");

@@ -28,6 +28,10 @@ constexpr AuxiliaryRule kAuxiliaryRules[] = {
     {".input_global_scale", Role::activation_scale},
     {".input_absmax", Role::activation_scale},
     {".output_scale", Role::activation_scale},
+    {".weight_scalar", Role::marker},                      // convert-to-quant: for hardware without MXFP8
+    {"._weight_act_quant_scale", Role::activation_scale},  // torchao, from here on
+    {"._weight_act_quant_zero_point", Role::activation_scale},
+    {"._weight_act_per_tensor_scale", Role::activation_scale},
     {".k_scale", Role::kv_scale},
     {".v_scale", Role::kv_scale},
     {".q_scale", Role::kv_scale},
@@ -51,6 +55,12 @@ constexpr std::string_view kSvdquant =
     ".wscales .wzeros .smooth_factor .smooth_factor_orig .smooth .smooth_orig .proj_down .proj_up "
     ".lora_down .lora_up .wtscale .wcscales";
 constexpr std::string_view kGptq = ".qzeros .scales .g_idx";
+constexpr std::string_view kHqq =
+    ".scale .zero .scale_q .zero_q .zero_scale .nbits .group_size .shape .axis .packing .view_as_float "
+    ".unpack_view_dtype .compute_dtype .channel_wise .optimize .round_zero .quant_scale .quant_zero .offload_meta "
+    ".encoded_state_dict .stores_quant_config";
+constexpr std::string_view kTorchao =
+    "._weight_scale ._weight_scale_and_zero ._weight_zero_point ._weight_per_tensor_scale ._weight_act_pre_scale";
 constexpr std::string_view kBnb4 =
     ".weight.absmax .weight.quant_map .weight.nested_absmax .weight.nested_quant_map "
     ".weight.quant_state.bitsandbytes__nf4 .weight.quant_state.bitsandbytes__fp4";
@@ -72,13 +82,13 @@ constexpr PackedRule kPackedRules[] = {
     {"mxfp4", ".blocks", kU8, ".scales", 0, 2, ".scales"},
     {"bnb_4bit", ".weight", kAny, ".weight.absmax", 0, 2, kBnb4},
     {"bnb_int8", ".weight", kI8, ".SCB", 0, 1, ".SCB .weight_format"},
-    {"hqq", ".W_q", kAny, ".zero", 0, 2,
-     ".scale .zero .nbits .group_size .shape .axis .packing .view_as_float .unpack_view_dtype .compute_dtype "
-     ".channel_wise"},
+    {"hqq", ".W_q", kAny, ".zero", 0, 2, kHqq},
+    {"hqq", ".W_q", kAny, ".zero_q", 0, 2, kHqq},
+    {"hqq", ".W_q", kAny, ".zero_scale", 0, 2, kHqq},
     {"quanto", ".weight._data._data", kAny, ".weight._scale", 0, 1, ".weight._scale .weight._shift"},
     {"quanto", ".weight._data", kAny, ".weight._scale", 0, 1, ".weight._scale .weight._shift"},
-    {"torchao", "._weight_qdata", kAny, "._weight_scale", 0, 1,
-     "._weight_scale ._weight_zero_point ._weight_per_tensor_scale"},
+    {"torchao", "._weight_qdata", kAny, "._weight_scale", 0, 1, kTorchao},
+    {"torchao", "._weight_qdata", kAny, "._weight_scale_and_zero", 0, 8, kTorchao},
     {"comfy_int4", ".weight", kI8, ".weight_s_rel", 0, 2,
      ".weight_s_rel .weight_s_channel .weight_codebook .weight_correction"},
     {"comfy_int4", ".weight", kI8, ".weight_zeros", 0, 2, ".weight_scale .weight_zeros"},

@@ -18,7 +18,8 @@ bool named_like_a_scale(std::string_view name) {
 }
 
 bool named_like_a_global_scale(std::string_view name) {
-  return ends_with(name, ".weight_scale_2") || ends_with(name, ".weight_global_scale");
+  return ends_with(name, ".weight_scale_2") || ends_with(name, ".weight_global_scale") ||
+         ends_with(name, "._weight_per_tensor_scale");
 }
 
 // Small tensors that say how a payload is read, rather than what it is multiplied by.

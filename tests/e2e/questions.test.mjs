@@ -103,7 +103,7 @@ describe('questions', () => {
     );
     await page.waitForFunction(() => document.body.textContent?.includes('g_idx[c]'));
     assert.match(
-      await page.evaluate(() => document.body.innerText),
+      await page.evaluate(() => document.body.textContent),
       /\(int\(code\[c,r\]\) - \(qzeros\[g,r\] \+ 1\)\) \* scales\[g_idx\[c\],r\]/,
     );
     await picture(page, 'gptq-1280-light');

@@ -77,6 +77,59 @@ def main():
     make("ck-asym-w4a8-int8", "AsymW4A8Int8Layout", "asym_w4a8_int8", {"attn.to_q": plain(5, 512, 1), "attn.to_k": plain(9, 256, 2)},
          "B: the rotation is computed in the output dtype", change=all_codes, marker={"group_size": 16, "convrot_groupsize": 256},
          **(summed | {"summed": 2.0**-6, "max_ulp": 2}))
+    more_int4(all_codes, summed)
+
+
+def awq_w4a16():
+    """It has no quantizer ("load pre-quantized tensors"), so the codes are made here; the numbers are its dequantize's.
+
+    In bf16 that rounds after the product and after the sum, where cancelling makes the first rounding large; in float32 of
+    widened scales it is exact.
+    """
+    golden = Golden("ck-awq-w4a16", PACKAGE, "TensorCoreAWQW4A16Layout.dequantize, eager backend, of scales widened to float32", "A: code - 8, times scale, plus zero, in float32",
+                    note="codes made by hand; bf16 is its float32 rounded once")
+    layout = get_layout_class("TensorCoreAWQW4A16Layout")
+    for stem, high, wide, seed, group in (("attn.to_q", 17, 128, 1, 64), ("attn.to_k", 9, 64, 2, 64), ("ff.up", 6, 192, 3, 64), ("ff.down", 5, 96, 4, 32)):
+        dtype = torch.float16 if stem == "ff.up" else torch.bfloat16
+        parts = plain(high, wide, seed, torch.float32).reshape(high, -1, group)
+        if stem == "ff.down":
+            parts[0], parts[1], parts[2] = 0, 0.25, parts[2] * 2.0**40
+        least, greatest = parts.amin(-1), parts.amax(-1)
+        scale = ((greatest - least) / 15).to(dtype)
+        zero = (least + 8 * scale.float()).to(dtype)
+        codes = torch.round((parts - zero.float()[..., None]) / scale.float().clamp(min=1e-30)[..., None] + 8).clamp(0, 15).to(torch.uint8).reshape(high, wide)
+        payload = (codes[:, ::2] | codes[:, 1::2] << 4).view(torch.int8)
+        if stem == "attn.to_k":
+            payload = every_byte(payload)
+        scale, zero = scale.t().contiguous(), zero.t().contiguous()
+        params = layout.Params(scale=scale.float(), zeros=zero.float(), orig_dtype=torch.float32, orig_shape=(high, wide), group_size=group)
+        f32 = layout.dequantize(payload, params)
+        state = {f"weight{ending}": tensor for ending, tensor in layout.state_dict_tensors(payload, dataclasses.replace(params, scale=scale, zeros=zero)).items()}
+        state["comfy_quant"] = text_tensor(json.dumps({"format": "awq_w4a16", "group_size": group}))
+        golden.layer(ROOT + stem, state, f32.to(torch.bfloat16), f32)
+    golden.write()
+
+
+def six_bits():
+    golden = Golden("ck-asym-w6a8-int8", PACKAGE, "AsymW4A8Int8Layout.quantize with bits=6", "none")
+    payload, params = get_layout_class("AsymW4A8Int8Layout").quantize(plain(5, 512, 1), bits=6)
+    for ending, tensor in get_layout_class("AsymW4A8Int8Layout").state_dict_tensors(payload, params).items():
+        golden.drop(f"{ROOT}attn.to_q.weight{ending}", tensor)
+    golden.drop(f"{ROOT}attn.to_q.comfy_quant", text_tensor(json.dumps({"format": "asym_w4a8_int8", "group_size": 16, "convrot_groupsize": 256})))
+    golden.refuse("6 bits")
+    golden.write()
+
+
+def more_int4(all_codes, summed):
+    layers = {"attn.to_q": plain(5, 512, 1), "attn.to_k": plain(9, 256, 2)}
+    rotated = summed | {"summed": 2.0**-6, "max_ulp": 2}
+    b = "B: the rotation is computed in the output dtype"
+    for name, options in (("correction", {"symmetric": False}), ("no-codebook", {"codebook": False}), ("f32-scales", {"symmetric": False, "scale_dtype": torch.float32})):
+        make(f"ck-asym-w4a8-int8-{name}", "AsymW4A8Int8Layout", "asym_w4a8_int8", layers, b, change=all_codes, options=options, marker={"group_size": 16, "convrot_groupsize": 256}, **rotated)
+    make("ck-asym-w4a8-int8-rotated-by-16", "AsymW4A8Int8Layout", "asym_w4a8_int8", {"attn.to_q": plain(17, 48, 1), "attn.to_k": plain(9, 64, 2)}, b, change=all_codes,
+         options={"symmetric": False, "group_size": 8, "convrot_groupsize": 16}, marker={"group_size": 8, "convrot_groupsize": 16}, **rotated)
+    awq_w4a16()
+    six_bits()
 
 
 if __name__ == "__main__":

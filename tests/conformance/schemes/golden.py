@@ -87,13 +87,20 @@ class Golden:
         """A tensor that only the quantized form needs."""
         self.stored[name] = tensor
 
+    def refuse(self, words):
+        """The product must not convert this file, and must say so in these words."""
+        self.manifest["refused"] = words
+
     def write(self):
         self.folder.mkdir(parents=True, exist_ok=True)
         for old in self.folder.iterdir():
             old.unlink()
         self.manifest["kept"] = sorted(name for name in self.stored if name in self.bf16 and self.stored[name] is self.bf16[name])
         save_file(self.stored, self.folder / "model.safetensors", metadata=self.metadata)
-        save_file(self.bf16, self.folder / "expected.safetensors")
+        if "refused" in self.manifest:
+            del self.manifest["bf16"]
+        else:
+            save_file(self.bf16, self.folder / "expected.safetensors")
         if self.f32:
             save_file(self.f32, self.folder / "expected_f32.safetensors")
             self.manifest["f32"] = {"file": "expected_f32.safetensors", "rounded_once_is_exact": True}

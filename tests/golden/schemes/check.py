@@ -6,6 +6,7 @@ usage: check.py [--only BEGINNING] COMMAND [ARGUMENT ...]
 The goldens are made by tests/conformance/schemes; each folder's manifest.json says with what. Standard library only.
   expected.safetensors      the tool's bf16, compared bit for bit, or within `max_ulp` (sums: or within `of_largest` of the tensor's largest)
   expected_f32.safetensors  the tool's float32: rounded once it must be our bf16 and our f16, bit for bit
+  "refused" in a manifest   words the refusal must have: what the tool writes and the product does not convert must never pass silently
 NaN equals NaN. pending.txt lists what the product does not convert yet; a pending golden that passes is a fault of the list.
 """
 import json
@@ -113,6 +114,16 @@ def overflows(widened):
     return any(f16_of(bits) & 0x7FFF == 0x7C00 for tensor in widened.values() for bits in words(tensor.data(), "I"))
 
 
+def not_refused(cli, folder, words):
+    with tempfile.TemporaryDirectory(prefix="weighbridge-scheme-") as out:
+        path = pathlib.Path(out) / "bf16.safetensors"
+        run = cli("convert", "--to", "bf16", "-o", path, folder / "model.safetensors")
+        faults = [] if run.exit == 1 else [f"exit {run.exit}, not 1: {run.first_words()}"]
+        if words not in run.words:
+            faults.append(f"does not say {words!r}: {run.first_words()}")
+        return faults + (["wrote a file"] if path.exists() else [])
+
+
 def convert(cli, label, path, arguments, folder):
     """Goldens have rows up to 2^100 on purpose, about which the product asks; that question alone is answered here."""
     run = cli("convert", "--to", label, "-o", path, *arguments, folder / "model.safetensors")
@@ -132,6 +143,8 @@ def faults_of_recipe(cli, folder, manifest, path, want):
 
 
 def faults_of(cli, folder, manifest):
+    if "refused" in manifest:
+        return not_refused(cli, folder, manifest["refused"])
     want = tensors_of(folder / manifest["bf16"]["file"])
     widened = tensors_of(folder / manifest["f32"]["file"]) if "f32" in manifest else {}
     faults = []
