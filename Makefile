@@ -117,7 +117,7 @@ bench: setup ## kernels, native and wasm, GB/s
 	@scripts/bench.sh
 
 .PHONY: bench-remote remote-big
-bench-remote: cli ## a repo of 163 shards and 91,000 tensors over 50 ms: requests, bytes, time against their limits
+bench-remote: cli ## a repo of 163 shards, 91,000 tensors over 50 ms: requests, bytes and (on an idle machine) time against limits
 	@node tests/bench/remote_bench.mjs
 
 remote-big: cli ## 4 GiB converted straight from a server that drops the connection five times; 12 GiB of disk

@@ -177,6 +177,32 @@ describe('sets in Chromium', { timeout: 300_000 }, () => {
     assert.deepEqual(faults, []);
   });
 
+  test('as they are: joined into one file in a folder, slices of the files, scales and config untouched', async () => {
+    const { page, faults } = await fresh();
+    await dropPaths(page, set);
+    await textOf(page, 'verdict');
+    await pickPrivateFolder(page);
+    await press(page, 'target-stored');
+    await press(page, 'sink-directory');
+    await press(page, 'cut-5000000000');
+    await page.waitForFunction(
+      (selector) => document.querySelector(selector)?.textContent.startsWith('1 file'),
+      {},
+      byId('plan-files'),
+    );
+    await press(page, 'convert-button');
+    await page.waitForSelector(byId('receipt'), { visible: true, timeout: 60_000 });
+    assert.match(await textOf(page, 'receipt'), /as they were, read back and verified/);
+    const other = join(folder.path, 'joined.safetensors');
+    const run = spawnSync(process.execPath, [CLI, 'convert', '--to', 'stored', '-o', other, set], { encoding: 'utf8' });
+    assert.equal(run.status, 0, run.stderr);
+    const bytes = await privateBytes(page, 'chosen/tiny-copy/model.safetensors');
+    assert.ok(Buffer.from(bytes).equals(readFileSync(other)));
+    const config = await privateBytes(page, 'chosen/tiny-copy/config.json');
+    assert.equal(Buffer.from(config).toString(), setFiles()['config.json']);
+    assert.deepEqual(faults, []);
+  });
+
   test('a missing shard: shown, refused, and converted in part only when asked', async () => {
     const part = join(folder.path, 'part');
     const { 'model-00002-of-00002.safetensors': _gone, ...files } = setFiles();

@@ -318,8 +318,11 @@ test('an interrupted read is cancelled, and the next one works', async () => {
 
 test('the SHA-256 of a file read in order, with a gap that is filled early, and with one too large', async () => {
   const sha256 = createHash('sha256').update(FILE).digest('hex');
-  const open = (stated: string | null) =>
-    HttpSource.open(client(), address(FILE, { sha256: stated }), { makeSha256: scriptSha256 });
+  const open = async (stated: string | null): Promise<HttpSource> => {
+    const source = await HttpSource.open(client(), address(FILE, { sha256: stated }), { makeSha256: scriptSha256 });
+    source.beginCheck();
+    return source;
+  };
   const inOrder = await open(sha256);
   await readAll(inOrder);
   expect(await inOrder.check()).toMatchObject({ sha256 });
@@ -332,6 +335,15 @@ test('the SHA-256 of a file read in order, with a gap that is filled early, and 
   await readAll(jumping, 13 * MIB);
   expect(await jumping.check()).toMatchObject({ sha256 });
   expect(hub.counts().cdnBytes).toBe(FILE.length);
+
+  // A look before the conversion fills no gap and breaks nothing.
+  hub.forget();
+  const looked = await HttpSource.open(client(), address(FILE, { sha256 }), { makeSha256: scriptSha256 });
+  await looked.read(12 * MIB, 13 * MIB);
+  expect(hub.counts().cdnBytes).toBeLessThan(10 * MIB);
+  looked.beginCheck();
+  await readAll(looked);
+  expect(await looked.check()).toMatchObject({ sha256 });
 
   const wrong = await open('0'.repeat(64));
   await readAll(wrong);

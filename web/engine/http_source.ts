@@ -59,7 +59,6 @@ export class HttpSource implements ByteSource {
     this.#arrival = readHead(file).then((head) => {
       this.#head = head;
       this.#arrival = null;
-      this.#hashAnew();
     });
     // whoever reads first is told
     this.#arrival.catch(() => {});
@@ -108,11 +107,16 @@ export class HttpSource implements ByteSource {
     return String(this.size);
   }
 
-  /** A conversion that begins again reads again, and hashes what it reads. */
   interrupt(): void {
     this.#interrupts += 1;
     this.#file.client.interrupt();
-    this.#hashAnew();
+    this.#hash = null;
+  }
+
+  /** Only a conversion reads it all; a look here and there must not make holes in a hash, nor fetch what fills them. */
+  beginCheck(): void {
+    this.#hash = this.#newHash();
+    this.#hash?.add(0, this.#head);
   }
 
   /** The hash that the Hub states against that of what was read; what a conversion left unread is read for it. */
@@ -128,7 +132,8 @@ export class HttpSource implements ByteSource {
     }
     await this.#readForHash(this.size);
     const got = hash.digest();
-    this.#hashAnew();
+    this.#hash = null;
+    this.#kept = null;
     if (got === sha256.toLowerCase()) return { name: this.name, sha256: got, says: 'checked: what the Hub states' };
     throw new CoreError('hash_mismatch', this.name, `SHA-256 of what was read is ${got}, the Hub states ${sha256}`);
   }
@@ -193,11 +198,6 @@ export class HttpSource implements ByteSource {
     const until = at < this.#headerEnd ? Math.max(end, this.#headerEnd) : Math.max(end, at + this.#runBytes);
     this.#stream = new RangeStream(this.#file, at, Math.min(this.size, until));
     return this.#stream;
-  }
-
-  #hashAnew(): void {
-    this.#hash = this.#newHash();
-    this.#hash?.add(0, this.#head);
   }
 
   /** Small windows, from aligned blocks. A block that is on its way is not asked for twice. */

@@ -108,7 +108,7 @@ export class Checkpoint {
 
   /** The first weights of `tensor` under each answer to the question `code`; `options` answers the other questions. */
   async preview(options: ConvertOptions, tensor: string, code: string, hooks: JobHooks = {}): Promise<PreviewReport> {
-    const meter = new ProgressMeter(hooks.onProgress);
+    const meter = this.#meter(hooks);
     await this.#mend(hooks, meter);
     this.#session.setOptions(options);
     this.#session.setPreview(tensor, code);
@@ -132,6 +132,7 @@ export class Checkpoint {
       // 3. Claim the room, then write front to back while reading.
       await sink.open(output_bytes, files);
       meter.begin('convert', read_bytes);
+      for (const source of this.#input.sources) source.beginCheck?.();
       const writtenBytes = moved
         ? await this.#copy(files.length, sink, hooks, meter)
         : await this.#pump(Job.Convert, hooks, meter, sink);

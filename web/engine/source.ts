@@ -18,7 +18,9 @@ export interface ByteSource {
   readonly isRemote?: boolean;
   /** Reads under way end with `cancelled`; later ones work. For sources whose reads may take long. */
   interrupt?(): void;
-  /** Whether what was read is what somebody stated about the file. Errc: hash_mismatch. */
+  /** A conversion begins: what `check` needs may be looked at from now on. */
+  beginCheck?(): void;
+  /** Whether what was read since beginCheck is what somebody stated about the file. Errc: hash_mismatch. */
   check?(): Promise<SourceCheck>;
 }
 

@@ -48,7 +48,7 @@ export function ConvertForm(props: ConvertFormProps): ReactNode {
         <TargetChoice planning={planning} />
         {choices.to !== 'stored' && <OthersChoice planning={planning} />}
       </div>
-      <RecipeChoice planning={planning} />
+      {choices.to !== 'stored' && <RecipeChoice planning={planning} />}
       <Decisions
         decisions={decisions}
         answers={choices.answers}
