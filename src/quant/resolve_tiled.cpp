@@ -39,6 +39,9 @@ void refuse(Pair& pair, const ResolveContext& context, Errc code, const std::str
 
 namespace {
 
+/// Elements of a matrix, and any of its dims.
+constexpr uint64_t kDimMax = uint64_t{1} << 48;
+
 bool can_widen(Dtype dtype) {
   switch (dtype) {
     case Dtype::F32:
@@ -54,6 +57,16 @@ bool can_widen(Dtype dtype) {
 }  // namespace
 
 bool set_tiling(const ResolveContext& context, Tiling tiling, Pair& pair) {
+  // Dims of an empty tensor may be anything; beyond these no product below could overflow.
+  const auto sane = [](uint64_t n) { return n > 0 && n <= kDimMax; };
+  bool all = sane(tiling.batches) && sane(tiling.rows) && sane(tiling.cols) && sane(tiling.group_rows) &&
+             sane(tiling.group_cols) && tiling.rows <= kDimMax / tiling.cols;
+  for (const Plane& plane : tiling.planes)
+    all = all && sane(plane.rows) && sane(plane.cols) && plane.rows <= kDimMax / plane.cols;
+  if (!all) {
+    refuse(pair, context, Errc::payload_shape_mismatch, "is empty, or larger than any file");
+    return false;
+  }
   for (const Plane& plane : tiling.planes) {
     const Tensor& tensor = context.tensor(plane.tensor);
     const uint64_t want = plane.matrix_bytes() * (plane.shared ? 1 : tiling.batches);
