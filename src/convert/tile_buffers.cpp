@@ -55,14 +55,14 @@ Result<TileBuffers> TileBuffers::create(const Plan& plan) {
 
 // Fields that straddle two lines are put together in place, so their places begin as zero.
 void TileBuffers::begin_tile(const Step& step, const TileWork& work) {
-  const uint64_t at[3] = {work.tile.batch, work.tile.row_begin, work.tile.col_begin};
-  if (begun_ == &step && std::equal(at, at + 3, begun_at_)) return;
+  const std::array<uint64_t, 3> at{work.tile.batch, work.tile.row_begin, work.tile.col_begin};
+  if (begun_ == &step && at == begun_at_) return;
   if (begun_ != &step) {
     table_ = code_table(step.tiling->codec);
     std::copy(step.tiling->table.begin(), step.tiling->table.end(), table_.begin());
   }
   begun_ = &step;
-  std::copy(at, at + 3, begun_at_);
+  begun_at_ = at;
   finished_ = false;
   std::fill_n(codes_.data(), static_cast<size_t>(work.tile.rows() * work.tile.cols()), uint8_t{0});
   if (fields_.size() > 0) std::fill_n(fields_.data(), fields_.size(), uint8_t{0});

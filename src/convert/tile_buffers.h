@@ -1,6 +1,7 @@
 // Tile buffers: one tile of a weight that is put together from planes, while it is filled and computed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/buffer.h"
@@ -34,11 +35,11 @@ class TileBuffers {
   void finish_zeros(const Step& step, const Tile& tile);
 
   Buffer codes_;
-  Buffer fields_;                // zero points and scales that are codes, before they become numbers
-  Buffer numbers_[kPlaneRoles];  // float32, by role
-  Buffer order_;                 // uint32
-  const void* begun_ = nullptr;  // the step and tile that is being filled
-  uint64_t begun_at_[3] = {};
+  Buffer fields_;                            // zero points and scales that are codes, before they become numbers
+  std::array<Buffer, kPlaneRoles> numbers_;  // float32, by role
+  Buffer order_;                             // uint32
+  const void* begun_ = nullptr;              // the step and tile that is being filled
+  std::array<uint64_t, 3> begun_at_{};
   bool finished_ = false;
   std::array<float, 256> table_{};
 };
