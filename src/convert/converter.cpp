@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "kernels/rotate.h"
 
 namespace wb {
 namespace {
@@ -233,12 +232,6 @@ void Converter::run_strip(const Op& op, const Step& step, const uint8_t* codes, 
   const auto group = static_cast<size_t>(std::min(group_cols, cols));
   const auto n_rows = static_cast<size_t>(rows);
   const auto n_cols = static_cast<size_t>(cols);
-  if (step.rotation != 0) {
-    const auto loss = kernels::unrotate_i8(codes, n_rows * n_cols, scales[0], static_cast<size_t>(step.rotation),
-                                           step.dtype, mode_ == Mode::write ? out : nullptr);
-    if (step.dtype == Dtype::F16) outcomes_[op.piece.step].loss += loss;
-    return;
-  }
   if (step.dtype == Dtype::F16) {
     outcomes_[op.piece.step].loss += kernels::count_f16_loss_strip(step.codec, codes, n_rows, n_cols, scales, group);
   }

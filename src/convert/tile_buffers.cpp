@@ -24,6 +24,11 @@ uint64_t width_of(const Plane& plane, const Region& region) {
   return plane.transposed ? region.row_end - region.row_begin : region.col_end - region.col_begin;
 }
 
+size_t elements_of(const Tiling& tiling, const Plane& plane, const Tile& tile) {
+  const Region region = region_of(tiling, plane, tile);
+  return static_cast<size_t>((region.row_end - region.row_begin) * (region.col_end - region.col_begin));
+}
+
 }  // namespace
 
 Result<TileBuffers> TileBuffers::create(const Plan& plan) {
@@ -65,7 +70,9 @@ void TileBuffers::begin_tile(const Step& step, const TileWork& work) {
   begun_at_ = at;
   finished_ = false;
   std::fill_n(codes_.data(), static_cast<size_t>(work.tile.rows() * work.tile.cols()), uint8_t{0});
-  if (fields_.size() > 0) std::fill_n(fields_.data(), fields_.size(), uint8_t{0});
+  for (const Plane& plane : step.tiling->planes) {
+    if (is_field_of_group(plane)) std::fill_n(fields_.data(), elements_of(*step.tiling, plane, work.tile), uint8_t{0});
+  }
 }
 
 Status TileBuffers::fill(const Inventory& inventory, const Step& step, const TileWork& work, const uint8_t* bytes) {
@@ -74,15 +81,13 @@ Status TileBuffers::fill(const Inventory& inventory, const Step& step, const Til
   const Region region = region_of(*step.tiling, plane, work.tile);
   if (plane.role == PlaneRole::order) return fill_order(inventory, step, plane, work, bytes);
   if (plane.bits != 0) {
+    // Only one plane of a tiling keeps its groups as fields.
     fill_fields(plane, region, work, bytes, plane.role == PlaneRole::codes ? codes_.data() : fields_.data());
-    // Only one plane of a tiling keeps its groups as fields; it becomes numbers before the next is read.
-    if (plane.role == PlaneRole::zero) finish_zeros(step, work.tile);
-    return {};
-  }
-  if (plane.swizzled)
+  } else if (plane.swizzled) {
     fill_swizzled(plane, region, work, bytes);
-  else
+  } else {
     fill_numbers(plane, region, work, bytes);
+  }
   return {};
 }
 
@@ -163,8 +168,9 @@ Status TileBuffers::fill_order(const Inventory& inventory, const Step& step, con
 // Zero points are small integers: exact in float32.
 void TileBuffers::finish_zeros(const Step& step, const Tile& tile) {
   const Tiling& t = *step.tiling;
-  const Region region = region_of(t, *t.plane(PlaneRole::zero), tile);
-  const uint64_t n = (region.row_end - region.row_begin) * (region.col_end - region.col_begin);
+  const Plane* const plane = t.plane(PlaneRole::zero);
+  if (!plane || plane->bits == 0) return;
+  const size_t n = elements_of(t, *plane, tile);
   float* const zeros = numbers(PlaneRole::zero);
   for (size_t i = 0; i < n; ++i) {
     const uint8_t field = fields_.data()[i];
@@ -175,13 +181,10 @@ void TileBuffers::finish_zeros(const Step& step, const Tile& tile) {
 
 // Scales of two levels become one, in float32 and in the order of the scheme's own code.
 void TileBuffers::finish_scales(const Step& step, const Tile& tile) {
-  if (finished_) return;
-  finished_ = true;
   const Tiling& t = *step.tiling;
   const Plane* const plane = t.plane(PlaneRole::scale);
   if (!plane) return;
-  const Region region = region_of(t, *plane, tile);
-  const auto n = static_cast<size_t>((region.row_end - region.row_begin) * (region.col_end - region.col_begin));
+  const size_t n = elements_of(t, *plane, tile);
   float* const scales = numbers(PlaneRole::scale);
   if (plane->bits != 0) {
     for (size_t i = 0; i < n; ++i) scales[i] = t.scale_table[fields_.data()[i]];
@@ -199,7 +202,11 @@ void TileBuffers::finish_scales(const Step& step, const Tile& tile) {
 }
 
 kernels::F16Loss TileBuffers::emit(const Step& step, const TileWork& work, uint8_t* out) {
-  finish_scales(step, work.tile);
+  if (!finished_) {
+    finish_zeros(step, work.tile);
+    finish_scales(step, work.tile);
+    finished_ = true;
+  }
   const Tiling& t = *step.tiling;
   const Tile& tile = work.tile;
   const bool ordered = t.plane(PlaneRole::order) != nullptr;

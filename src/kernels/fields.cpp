@@ -35,6 +35,10 @@ void unpack_rows(const Source& s, const FieldTarget& t, bool high_first) {
     const uint8_t* const line = s.line(row);
     if (begin >= end) continue;
     uint8_t* out = place(t, row, begin);
+    if (s.bits == 8 && t.col_stride == 1) {
+      std::copy_n(line + static_cast<size_t>(begin - first), static_cast<size_t>(end - begin), out);
+      continue;
+    }
     for (uint64_t col = begin; col < end; ++col, out += t.col_stride) {
       const auto bit = static_cast<size_t>((col - first) * s.bits);
       uint32_t window = line[bit / 8];

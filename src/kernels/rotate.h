@@ -13,8 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/kernel.h"
-
 namespace wb::kernels {
 
 /// 4, 16, 64, 256 or 1024: what can be undone.
@@ -23,9 +21,5 @@ inline constexpr size_t kRotationGroupMax = 1024;
 
 /// Un-rotates one group of float32 values in place; `group` satisfies is_rotation_group.
 void unrotate_group(float* values, size_t group);
-
-/// n int8 codes that share one scale, n a multiple of `group`: code f32* scale, un-rotated in float32, rounded
-/// once to `to`. `out` may be null: then only what f16 would lose is counted, which it is in any case.
-F16Loss unrotate_i8(const uint8_t* codes, size_t n, float scale, size_t group, Dtype to, uint8_t* out);
 
 }  // namespace wb::kernels

@@ -124,7 +124,7 @@ class Planner {
   }
 
   Status check_recipe(const Pair& pair) const {
-    const bool offered = scheme(pair.scheme).target_recipe && !pair.tiling && pair.rotation == 0 && !pair.divide_global;
+    const bool offered = scheme(pair.scheme).target_recipe && !pair.tiling && !pair.divide_global;
     if (options_.recipe == Recipe::f32_mul_rne || offered) return {};
     return fail(Errc::recipe_unsupported, pair_name(inventory_, pair),
                 "`" + pair_name(inventory_, pair) + "` is " + std::string(scheme(pair.scheme).title) + ", for which " +
@@ -310,7 +310,6 @@ Step dequantizing_step(const Inventory& inventory, const SmallValues& values, co
   if (pair.global_scale != kNoTensor) step.globals = *values.global_scale(pair.global_scale);
   step.divide_global = pair.divide_global;
   step.row_bytes = pair.row_bytes;
-  step.rotation = pair.rotation;
   step.round_scales = recipe == Recipe::target_mul_rne;
   return step;
 }

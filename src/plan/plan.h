@@ -62,7 +62,6 @@ struct Step {
   std::vector<float> globals;      ///< second-level scales: none, one, or one per matrix of a stack
   bool divide_global = false;
   uint64_t row_bytes = 0;             ///< of the payload, where rows are padded; 0: no gaps
-  uint64_t rotation = 0;              ///< columns of one rotated group; 0: not rotated
   bool round_scales = false;          ///< to the target, before anything is multiplied: Recipe::target_mul_rne
   const std::string* name = nullptr;  ///< in the output; belongs to the inventory or the pairing
   const Shape* shape = nullptr;

@@ -490,8 +490,7 @@ std::string formula_text(const Inventory& inventory, const Pair& pair) {
   if (pair.weight == kNoTensor) return "";
   const Scheme& row = scheme(pair.scheme);
   if (pair.tiling && !pair.tiling->formula.empty()) return pair.tiling->formula;
-  if (!row.supported || pair.scheme == "scaled_float" || pair.scheme == "bnb_int8" || pair.rotation != 0)
-    return std::string(row.formula);
+  if (!row.supported || pair.scheme == "scaled_float" || pair.scheme == "bnb_int8") return std::string(row.formula);
   const std::string codec(codec_info(pair.codec).formula_name);
   if (pair.scales.empty()) return "w = " + codec + "(code)";
   if (pair.granularity == Granularity::unknown || pair.granularity == Granularity::none) return "undecided";

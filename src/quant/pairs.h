@@ -49,7 +49,6 @@ struct Pair {
   Shape shape;               ///< of the weight as it is written; empty lists with a payload mean a scalar
   std::string output_name;   ///< empty: the payload's own name
   uint64_t row_bytes = 0;    ///< of the payload as stored, where rows are padded; 0: rows stand without gaps
-  uint64_t rotation = 0;     ///< columns of one rotated group (ConvRot); 0: not rotated
   uint32_t per_element = 1;  ///< logical weights in one stored element
   std::shared_ptr<const Tiling> tiling;  ///< set: the weight is put together from planes
   EvidenceSet evidence = 0;

@@ -41,8 +41,14 @@ Plane numbers_of(const ResolveContext& context, PlaneRole role, uint32_t tensor,
 /// answer false. Sets grid, granularity, codec and the order of pair.scales; shape and name stay the caller's.
 bool set_tiling(const ResolveContext& context, Tiling tiling, Pair& pair);
 
+/// The same for a pair whose grid was resolved already; grid and granularity stay what they are.
+bool set_tiling_within_grid(const ResolveContext& context, Tiling tiling, Pair& pair);
+
 /// The same weight as planes, of a pair that was resolved to a grid with one scale tensor.
 Tiling tiling_of_grid(const ResolveContext& context, const Pair& pair);
+
+/// Makes the pair one whose codes have an I8 zero point beside every scale; `zero` has as many values as the scale.
+void subtract_zero_points(const ResolveContext& context, uint32_t zero, Pair& pair);
 
 /// Where a layer has a .pre_quant_scale, multiplies the columns by it.
 void fold_smoothing(const ResolveContext& context, Pair& pair);

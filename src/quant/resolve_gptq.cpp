@@ -49,6 +49,23 @@ void decide_zero_bias(const ResolveContext& context, Tiling& tiling, Pair& pair)
          "is packed as GPTQ, but no config says whether its zero points are stored as they are (v2) or minus one (v1)");
 }
 
+Tiling tiling_of(const Plane& codes, const Plane& scale, uint64_t outputs, uint64_t inputs, uint64_t group) {
+  Tiling tiling;
+  tiling.rows = outputs;
+  tiling.cols = inputs;
+  tiling.group_cols = group;
+  tiling.planes = {codes, scale};
+  return tiling;
+}
+
+// The weight gets an nn.Linear's shape.
+bool finish(const ResolveContext& context, std::string_view scheme_id, Tiling tiling, Pair& pair) {
+  pair.scheme = scheme_id;
+  pair.shape = {tiling.rows, tiling.cols};
+  set_tiling(context, std::move(tiling), pair);
+  return true;
+}
+
 // qweight [K*b/32, N] packed down the rows, qzeros [G, N*b/32] along the columns, scales [G, N], g_idx [K].
 bool try_gptq(const ResolveContext& context, const Parts& parts, Pair& pair) {
   const uint64_t outputs = dim(context, parts.scale, 1);
@@ -63,13 +80,10 @@ bool try_gptq(const ResolveContext& context, const Parts& parts, Pair& pair) {
   const auto group = group_of(context, inputs, groups);
   if (!group || (parts.order != kNoTensor && context.tensor(parts.order).shape != Shape{inputs})) return false;
 
-  Tiling tiling;
-  tiling.rows = outputs;
-  tiling.cols = inputs;
-  tiling.group_cols = *group;
   const auto width = static_cast<uint32_t>(bits);
-  tiling.planes.push_back(fields_of(PlaneRole::codes, pair.weight, inputs, outputs, width, Packing::down_32, true));
-  tiling.planes.push_back(numbers_of(context, PlaneRole::scale, parts.scale, groups, outputs, true));
+  Tiling tiling =
+      tiling_of(fields_of(PlaneRole::codes, pair.weight, inputs, outputs, width, Packing::down_32, true),
+                numbers_of(context, PlaneRole::scale, parts.scale, groups, outputs, true), outputs, inputs, *group);
   Plane zero = fields_of(PlaneRole::zero, parts.zero, groups, outputs, width, Packing::rows_low, true);
   zero.line_bytes = dim(context, parts.zero, 1) * 4;
   tiling.planes.push_back(zero);
@@ -77,10 +91,7 @@ bool try_gptq(const ResolveContext& context, const Parts& parts, Pair& pair) {
     tiling.planes.push_back(numbers_of(context, PlaneRole::order, parts.order, 1, inputs, false));
   decide_zero_bias(context, tiling, pair);
   tiling.formula = formula_of(context, parts, tiling.zero_bias == 0 ? "qzeros[g,r]" : "(qzeros[g,r] + 1)");
-  pair.scheme = "gptq";
-  pair.shape = {outputs, inputs};
-  set_tiling(context, std::move(tiling), pair);
-  return true;
+  return finish(context, "gptq", std::move(tiling), pair);
 }
 
 // "gemm": qweight [K, N/8], qzeros [G, N/8], both with the nibbles of a word in AutoAWQ's order; scales [G, N].
@@ -93,21 +104,15 @@ bool try_awq_gemm(const ResolveContext& context, const Parts& parts, Pair& pair)
   const auto group = group_of(context, inputs, groups);
   if (!group) return false;
 
-  Tiling tiling;
-  tiling.rows = outputs;
-  tiling.cols = inputs;
-  tiling.group_cols = *group;
-  tiling.planes.push_back(fields_of(PlaneRole::codes, pair.weight, inputs, outputs, 4, Packing::awq, true));
-  tiling.planes.push_back(numbers_of(context, PlaneRole::scale, parts.scale, groups, outputs, true));
+  Tiling tiling =
+      tiling_of(fields_of(PlaneRole::codes, pair.weight, inputs, outputs, 4, Packing::awq, true),
+                numbers_of(context, PlaneRole::scale, parts.scale, groups, outputs, true), outputs, inputs, *group);
   if (parts.zero == kNoTensor)
     tiling.codec = Codec::U4B8_LOW;  // symmetric: the zero point is 8
   else
     tiling.planes.push_back(fields_of(PlaneRole::zero, parts.zero, groups, outputs, 4, Packing::awq, true));
   tiling.formula = formula_of(context, parts, parts.zero == kNoTensor ? "8" : "qzeros[g,r]");
-  pair.scheme = "awq";
-  pair.shape = {outputs, inputs};
-  set_tiling(context, std::move(tiling), pair);
-  return true;
+  return finish(context, "awq", std::move(tiling), pair);
 }
 
 // "gemv": qweight [N, K/8] in plain order, qzeros [N, w] and scales [N, 8 w] padded to w words of groups.
@@ -121,22 +126,15 @@ bool try_awq_gemv(const ResolveContext& context, const Parts& parts, Pair& pair)
   const uint64_t groups = ceil_div(inputs, *context.config.group_size);
   if (groups > words * 8) return false;
 
-  Tiling tiling;
-  tiling.rows = outputs;
-  tiling.cols = inputs;
-  tiling.group_cols = *context.config.group_size;
-  tiling.planes.push_back(fields_of(PlaneRole::codes, pair.weight, outputs, inputs, 4, Packing::rows_low, false));
   Plane scale = numbers_of(context, PlaneRole::scale, parts.scale, outputs, groups, false);
   scale.line_bytes = words * 8 * (dtype_info(scale.dtype).bits / 8);
-  tiling.planes.push_back(scale);
+  Tiling tiling = tiling_of(fields_of(PlaneRole::codes, pair.weight, outputs, inputs, 4, Packing::rows_low, false),
+                            scale, outputs, inputs, *context.config.group_size);
   Plane zero = fields_of(PlaneRole::zero, parts.zero, outputs, groups, 4, Packing::rows_low, false);
   zero.line_bytes = words * 4;
   tiling.planes.push_back(zero);
   tiling.formula = "w[r,c] = (int(code[r,c]) - qzeros[r,c/g]) * scales[r,c/g]";
-  pair.scheme = "awq";
-  pair.shape = {outputs, inputs};
-  set_tiling(context, std::move(tiling), pair);
-  return true;
+  return finish(context, "awq", std::move(tiling), pair);
 }
 
 }  // namespace

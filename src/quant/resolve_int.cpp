@@ -9,7 +9,7 @@
 namespace wb {
 namespace {
 
-/// A rotated row is read whole; a window holds this many codes.
+/// No rotated row this long is known.
 constexpr uint64_t kRotatedColumnsMax = 1024 * 1024;
 
 void mismatch(Pair& pair, const Tensor& payload, const std::string& why) {
@@ -20,7 +20,7 @@ void unsupported(Pair& pair, const Tensor& payload, const std::string& why) {
   pair.issues.push_back({Errc::scheme_unsupported, payload.name, described(payload) + " " + why});
 }
 
-// Whole groups of a row share one scale, and a row fits one window, so that no group is ever cut.
+// Whole groups of a row share one scale.
 void resolve_rotation(const ResolveContext& context, Pair& pair) {
   const Tensor& payload = context.tensor(pair.weight);
   const uint64_t group = context.marker->rotation_group;
@@ -32,24 +32,10 @@ void resolve_rotation(const ResolveContext& context, Pair& pair) {
                            " columns, which this version does not undo for this shape and scale");
   }
   pair.scheme = "int8_rotated";
-  pair.rotation = group;
-}
-
-// compressed-tensors' asymmetric integers: one zero point beside every scale, of the same shape.
-void subtract_zero_points(const ResolveContext& context, Pair& pair) {
-  const uint32_t zero = context.companion(pair, ".weight_zero_point");
-  if (zero == kNoTensor || pair.state() == PairState::refused) return;
-  const Tensor& zeros = context.tensor(zero);
-  if (zeros.shape != context.tensor(pair.scales[0]).shape || zeros.dtype != Dtype::I8 || pair.rotation != 0)
-    return unsupported(pair, context.tensor(pair.weight),
-                       "has zero points that do not fit its scales: " + described(zeros));
   Tiling tiling = tiling_of_grid(context, pair);
-  tiling.planes.push_back(
-      fields_of(PlaneRole::zero, zero, pair.grid.grid_rows, pair.grid.grid_cols, 8, kernels::Packing::rows_low, false));
-  tiling.zero_signed = true;
-  tiling.formula = "w[r,c] = (int8(code[r,c]) - zero_point) * scale, both of the same group";
-  const Granularity granularity = pair.granularity;
-  if (set_tiling(context, std::move(tiling), pair)) pair.granularity = granularity;
+  tiling.rotation = group;
+  tiling.formula = scheme(pair.scheme).formula;
+  set_tiling_within_grid(context, std::move(tiling), pair);
 }
 
 }  // namespace
@@ -57,8 +43,16 @@ void subtract_zero_points(const ResolveContext& context, Pair& pair) {
 void resolve_int8(const ResolveContext& context, Pair& pair) {
   pair.codec = Codec::I8;
   resolve_grid(context, pair);
-  if (context.marker && context.marker->rotated) resolve_rotation(context, pair);
-  subtract_zero_points(context, pair);
+  const bool rotated = context.marker && context.marker->rotated;
+  if (rotated) resolve_rotation(context, pair);
+  // compressed-tensors' asymmetric integers: one zero point beside every scale, of the same shape.
+  const uint32_t zero = context.companion(pair, ".weight_zero_point");
+  if (zero == kNoTensor || pair.state() == PairState::refused) return;
+  const Tensor& zeros = context.tensor(zero);
+  if (zeros.shape != context.tensor(pair.scales[0]).shape || zeros.dtype != Dtype::I8 || rotated)
+    return unsupported(pair, context.tensor(pair.weight),
+                       "has zero points that do not fit its scales: " + described(zeros));
+  subtract_zero_points(context, zero, pair);
 }
 
 // value = code * SCB[row] / 127; weight_format 0 is row-major, 1..3 are legacy tiles.
@@ -136,8 +130,7 @@ void tile_packed(const ResolveContext& context, uint32_t bits, Pair& pair) {
   tiling.formula = "w[r,c] = (uint" + std::to_string(bits) + "(code[r,c]) - " +
                    (zero == kNoTensor ? std::to_string(half) : "zero_point[r," + at + "]") + ") * weight_scale[r," +
                    at + "]";
-  const Granularity granularity = pair.granularity;
-  if (set_tiling(context, std::move(tiling), pair)) pair.granularity = granularity;
+  set_tiling_within_grid(context, std::move(tiling), pair);
 }
 
 }  // namespace

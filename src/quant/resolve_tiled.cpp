@@ -22,13 +22,8 @@ Plane fields_of(PlaneRole role, uint32_t tensor, uint64_t rows, uint64_t cols, u
 
 Plane numbers_of(const ResolveContext& context, PlaneRole role, uint32_t tensor, uint64_t rows, uint64_t cols,
                  bool transposed) {
-  Plane plane;
-  plane.role = role;
-  plane.tensor = tensor;
-  plane.rows = rows;
-  plane.cols = cols;
+  Plane plane = fields_of(role, tensor, rows, cols, 0, kernels::Packing::rows_low, transposed);
   plane.dtype = context.tensor(tensor).dtype;
-  plane.transposed = transposed;
   return plane;
 }
 
@@ -106,6 +101,15 @@ bool set_tiling(const ResolveContext& context, Tiling tiling, Pair& pair) {
   return true;
 }
 
+bool set_tiling_within_grid(const ResolveContext& context, Tiling tiling, Pair& pair) {
+  const Granularity granularity = pair.granularity;
+  const Grid grid = pair.grid;
+  if (!set_tiling(context, std::move(tiling), pair)) return false;
+  pair.granularity = granularity;
+  pair.grid = grid;
+  return true;
+}
+
 Tiling tiling_of_grid(const ResolveContext& context, const Pair& pair) {
   const Grid& grid = pair.grid;
   Tiling tiling;
@@ -128,6 +132,15 @@ Tiling tiling_of_grid(const ResolveContext& context, const Pair& pair) {
   return tiling;
 }
 
+void subtract_zero_points(const ResolveContext& context, uint32_t zero, Pair& pair) {
+  Tiling tiling = tiling_of_grid(context, pair);
+  tiling.planes.push_back(
+      fields_of(PlaneRole::zero, zero, tiling.grid_rows(), tiling.grid_cols(), 8, kernels::Packing::rows_low, false));
+  tiling.zero_signed = true;
+  tiling.formula = "w[r,c] = (int8(code[r,c]) - zero_point) * scale, both of the same group";
+  set_tiling_within_grid(context, std::move(tiling), pair);
+}
+
 // The activations were multiplied by this vector; folded into the columns it changes nothing and needs no code at
 // run time. Source: reference/formats.md 5.2c, 7.2.
 void fold_smoothing(const ResolveContext& context, Pair& pair) {
@@ -138,7 +151,7 @@ void fold_smoothing(const ResolveContext& context, Pair& pair) {
     return refuse(pair, context, Errc::scheme_unsupported,
                   "has " + described(context.tensor(smoothing)) + ", one value for all columns");
   }
-  if (!pair.tiling && (pair.grid.rows == 0 || pair.rotation != 0)) {
+  if (pair.scheme == "int8_rotated" || (!pair.tiling && pair.grid.rows == 0)) {
     return refuse(pair, context, Errc::scheme_unsupported,
                   "has " + described(context.tensor(smoothing)) + ", which does not fit its scheme");
   }
@@ -146,11 +159,7 @@ void fold_smoothing(const ResolveContext& context, Pair& pair) {
   Plane factor = numbers_of(context, PlaneRole::factor, smoothing, 1, tiling.cols, false);
   factor.shared = context.tensor(smoothing).elements == tiling.cols;
   tiling.planes.push_back(factor);
-  const Granularity granularity = pair.granularity;
-  const Grid grid = pair.grid;
-  if (!set_tiling(context, std::move(tiling), pair)) return;
-  pair.granularity = granularity;  // of the scale, which is what it was
-  pair.grid = grid;
+  set_tiling_within_grid(context, std::move(tiling), pair);
 }
 
 }  // namespace wb

@@ -43,13 +43,7 @@ void resolve_integers(const ResolveContext& context, Pair& pair) {
   if (zeros.dtype != Dtype::I8 || zeros.elements != context.tensor(pair.scales[0]).elements)
     return refuse(pair, context, Errc::payload_shape_mismatch,
                   "has zero points that do not fit its scales: " + described(zeros));
-  Tiling tiling = tiling_of_grid(context, pair);
-  tiling.planes.push_back(
-      fields_of(PlaneRole::zero, zero, pair.grid.grid_rows, pair.grid.grid_cols, 8, kernels::Packing::rows_low, false));
-  tiling.zero_signed = true;
-  tiling.formula = "w[r,c] = (int8(code[r,c]) - zero_point) * scale, both of the same group";
-  const Granularity granularity = pair.granularity;
-  if (set_tiling(context, std::move(tiling), pair)) pair.granularity = granularity;
+  subtract_zero_points(context, zero, pair);
 }
 
 // MXTensor and NVFP4Tensor: codes in rows, low nibble first, scales by 32 or 16 columns, in rows or in tiles.

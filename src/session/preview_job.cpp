@@ -24,7 +24,7 @@ void crop(Step& step) {
     grid.cols = tiling.cols;
     step.tiling = std::make_shared<const Tiling>(std::move(tiling));
   } else {
-    if (step.rotation == 0 && grid.rows == 1) grid.cols = std::min(grid.cols, kPreviewElements);
+    if (grid.rows == 1) grid.cols = std::min(grid.cols, kPreviewElements);
     grid.rows = std::clamp<uint64_t>(kPreviewElements / std::max<uint64_t>(grid.cols, 1), 1, grid.rows);
   }
   step.out_bytes = grid.rows * grid.cols * 2;

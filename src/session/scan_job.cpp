@@ -67,16 +67,37 @@ void ScanJob::take_scales(size_t range, uint64_t offset_bytes, ByteView bytes) {
   stats.add(widened_.data(), n);
 }
 
+namespace {
+
+// The largest magnitude before the scale, where that and the scale are all there is; else infinite, which means: count.
+float largest_code_of(const Tiling& tiling) {
+  float zero = 0;
+  for (const Plane& plane : tiling.planes) {
+    const bool field = plane.bits != 0;
+    if (plane.role == PlaneRole::zero && field) zero = 255 + tiling.zero_bias;
+    const bool bounded = plane.role == PlaneRole::codes || plane.role == PlaneRole::order ||
+                         (plane.role == PlaneRole::scale && !field) || (plane.role == PlaneRole::zero && field);
+    if (!bounded) return INFINITY;
+  }
+  float largest = 0;
+  if (tiling.table.empty()) {
+    for (const float value : code_table(tiling.codec)) largest = std::max(largest, std::fabs(value));
+  }
+  for (const float value : tiling.table) largest = std::max(largest, std::fabs(value));
+  // Un-rotating adds up `rotation` values and divides by the root of their number.
+  return (largest + zero) * std::sqrt(static_cast<float>(std::max<uint64_t>(tiling.rotation, 1)));
+}
+
+}  // namespace
+
 bool ScanJob::may_overflow(const Pair& pair) const {
-  if (pair.tiling) return true;  // zero points, addends and second scales: counted, not estimated
-  float largest_code = codec_info(pair.codec).max_finite;
+  float largest_code = pair.tiling ? largest_code_of(*pair.tiling) : codec_info(pair.codec).max_finite;
+  float most = 1;
   for (const float global :
        pair.global_scale == kNoTensor ? std::vector<float>{} : *values_.global_scale(pair.global_scale)) {
-    largest_code =
-        std::max(largest_code, codec_info(pair.codec).max_finite * std::fabs(pair.divide_global ? 1 / global : global));
+    most = std::max(most, std::fabs(pair.divide_global ? 1 / global : global));
   }
-  // Un-rotating adds up `rotation` values and divides by the root of their number.
-  if (pair.rotation != 0) largest_code *= std::sqrt(static_cast<float>(pair.rotation));
+  largest_code *= most;
   float scale = 1;
   if (!pair.scales.empty()) {
     const ScaleStats* stats = values_.scale(pair.scales[0]);

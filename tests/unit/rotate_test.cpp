@@ -5,7 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/affine.h"
 #include "kernels/numeric.h"
+#include "quant/tiling.h"
 
 using namespace wb;
 using namespace wb::kernels;
@@ -17,6 +19,17 @@ double hadamard(size_t group, size_t row, size_t col) {
   double value = 1 / std::sqrt(static_cast<double>(group));
   for (; group > 1; group /= 4, row /= 4, col /= 4) value *= col % 4 == 3 - row % 4 ? -1 : 1;
   return value;
+}
+
+/// int8 codes that share one scale, rotated by groups.
+F16Loss unrotate_i8(const uint8_t* codes, size_t n, float scale, size_t group, Dtype to, uint8_t* out) {
+  const auto table = code_table(Codec::I8);
+  AffineRow row;
+  row.table = table.data();
+  row.scale = &scale;
+  row.group_cols = n;
+  row.rotation = group;
+  return dequantize_affine_row(codes, n, row, to, out);
 }
 
 }  // namespace
