@@ -76,6 +76,23 @@ const privateBytes = (page, path) =>
     return [...new Uint8Array(await file.arrayBuffer())];
   }, path);
 
+/** A set, dropped and written into a folder as one file. */
+async function dropAndWriteOneFile(page, set, target) {
+  await dropPaths(page, set);
+  await textOf(page, 'verdict');
+  await pickPrivateFolder(page);
+  await press(page, target);
+  await press(page, 'sink-directory');
+  await press(page, 'cut-5000000000');
+  await page.waitForFunction(
+    (selector) => document.querySelector(selector)?.textContent.startsWith('1 file'),
+    {},
+    byId('plan-files'),
+  );
+  await press(page, 'convert-button');
+  await page.waitForSelector(byId('receipt'), { visible: true, timeout: 60_000 });
+}
+
 describe('sets in Chromium', { timeout: 300_000 }, () => {
   const folder = scratchFolder();
   const set = join(folder.path, 'tiny');
@@ -147,19 +164,7 @@ describe('sets in Chromium', { timeout: 300_000 }, () => {
 
   test('cut anew by size, and a set to one file', async () => {
     const { page, downloads, faults } = await fresh();
-    await dropPaths(page, set);
-    await textOf(page, 'verdict');
-    await pickPrivateFolder(page);
-    await press(page, 'target-bf16');
-    await press(page, 'sink-directory');
-    await press(page, 'cut-5000000000');
-    await page.waitForFunction(
-      (selector) => document.querySelector(selector)?.textContent.startsWith('1 file'),
-      {},
-      byId('plan-files'),
-    );
-    await press(page, 'convert-button');
-    await page.waitForSelector(byId('receipt'), { visible: true, timeout: 60_000 });
+    await dropAndWriteOneFile(page, set, 'target-bf16');
     assert.deepEqual((await privateFiles(page)).map(({ name }) => name).sort(), [
       'chosen/tiny-bf16/config.json',
       'chosen/tiny-bf16/model.safetensors',
@@ -179,19 +184,7 @@ describe('sets in Chromium', { timeout: 300_000 }, () => {
 
   test('as they are: joined into one file in a folder, slices of the files, scales and config untouched', async () => {
     const { page, faults } = await fresh();
-    await dropPaths(page, set);
-    await textOf(page, 'verdict');
-    await pickPrivateFolder(page);
-    await press(page, 'target-stored');
-    await press(page, 'sink-directory');
-    await press(page, 'cut-5000000000');
-    await page.waitForFunction(
-      (selector) => document.querySelector(selector)?.textContent.startsWith('1 file'),
-      {},
-      byId('plan-files'),
-    );
-    await press(page, 'convert-button');
-    await page.waitForSelector(byId('receipt'), { visible: true, timeout: 60_000 });
+    await dropAndWriteOneFile(page, set, 'target-stored');
     assert.match(await textOf(page, 'receipt'), /as they were, read back and verified/);
     const other = join(folder.path, 'joined.safetensors');
     const run = spawnSync(process.execPath, [CLI, 'convert', '--to', 'stored', '-o', other, set], { encoding: 'utf8' });

@@ -1,12 +1,12 @@
 // Writes beside the target under another name, straight from the wasm heap, and renames when all is
 // well: what has the target's name is whole, on disk and verified.
 import { closeSync, fstatSync, fsyncSync, openSync, writeSync } from 'node:fs';
-import { realpath, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CoreError } from '../engine/errors';
 import { type ByteSink, checkWritten, writeError } from '../engine/sink';
 import type { ByteSource } from '../engine/source';
-import { formatSize } from '../engine/units';
+import { checkRoom } from './disk_room';
 import { FileSource } from './file_source';
 
 export class FileSink implements ByteSink {
@@ -38,7 +38,7 @@ export class FileSink implements ByteSink {
 
   async open(sizeBytes: number): Promise<void> {
     this.#sizeBytes = sizeBytes;
-    await this.#checkRoom(sizeBytes);
+    await checkRoom(this.#target, sizeBytes);
     try {
       this.#file = openSync(this.#partial, 'wx');
     } catch (thrown) {
@@ -85,16 +85,6 @@ export class FileSink implements ByteSink {
     closeSync(this.#file);
     this.#file = null;
     await unlink(this.#partial).catch(() => {});
-  }
-
-  /** A file system that cannot say is given the benefit of the doubt: the write itself will tell. */
-  async #checkRoom(sizeBytes: number): Promise<void> {
-    const system = await statfs(dirname(this.#target)).catch(() => null);
-    if (system === null) return;
-    const freeBytes = system.bavail * system.bsize;
-    if (sizeBytes <= freeBytes) return;
-    const message = `the output needs ${formatSize(sizeBytes)} and ${formatSize(freeBytes)} are free`;
-    throw new CoreError('no_space', this.#target, message);
   }
 
   #opened(): number {

@@ -1,12 +1,12 @@
 // A folder on disk as the place of an output: filled beside its place under another name, renamed when all is
 // whole. What has the folder's name is finished.
-import { mkdir, readdir, realpath, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CoreError } from '../engine/errors';
 import type { OutputFolder } from '../engine/set_sink';
 import { type ByteSink, writeError } from '../engine/sink';
 import type { ByteSource } from '../engine/source';
-import { formatSize } from '../engine/units';
+import { checkRoom } from './disk_room';
 import { FileSink } from './file_sink';
 import { FileSource } from './file_source';
 
@@ -42,7 +42,7 @@ export class DiskFolder implements OutputFolder {
   }
 
   async open(sizeBytes: number): Promise<void> {
-    await this.#checkRoom(sizeBytes);
+    await checkRoom(this.#target, sizeBytes);
     try {
       await mkdir(this.#partial);
     } catch (thrown) {
@@ -77,15 +77,6 @@ export class DiskFolder implements OutputFolder {
     if (!this.#made) return;
     this.#made = false;
     await rm(this.#partial, { recursive: true, force: true }).catch(() => {});
-  }
-
-  async #checkRoom(sizeBytes: number): Promise<void> {
-    const system = await statfs(dirname(this.#target)).catch(() => null);
-    if (system === null) return;
-    const freeBytes = system.bavail * system.bsize;
-    if (sizeBytes <= freeBytes) return;
-    const message = `the output needs ${formatSize(sizeBytes)} and ${formatSize(freeBytes)} are free`;
-    throw new CoreError('no_space', this.#target, message);
   }
 }
 

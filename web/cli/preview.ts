@@ -7,7 +7,6 @@ import type { ConvertOptions, Decision, PreviewReport, Report } from '../engine/
 import { formatCount } from '../engine/units';
 import type { InputWords } from './args';
 import { findInput } from './input';
-import { issueLine } from './issues_text';
 import type { Print } from './print';
 import { type Column, plain, table } from './text';
 
@@ -57,8 +56,7 @@ function subjects({ decisions }: Report, tensor: string | null): { code: string;
     return name === undefined ? [] : [{ code: decision.code, name }];
   });
   if (tensor !== null && found.length === 0) {
-    const message = 'no open question is about this tensor';
-    throw new CoreError('unknown_assumption', tensor, issueLine({ code: 'unknown_assumption', where: '', message }));
+    throw new CoreError('unknown_assumption', tensor, 'no open question is about this tensor');
   }
   return found;
 }
