@@ -3,6 +3,7 @@
 
 #include "base/json_writer.h"
 #include "plan/plan.h"
+#include "readers/readers.h"
 #include "safetensors/shard_set.h"
 
 namespace wb {
@@ -15,5 +16,8 @@ void write_decision(JsonWriter& json, const OpenQuestion& question);
 
 /// "set": {...}, what an index promises against what is there.
 void write_set(JsonWriter& json, const ShardSet& set);
+
+/// "readers": [...], which programs read this checkpoint correctly.
+void write_readers(JsonWriter& json, const Inventory& inventory, const std::vector<ReaderVerdict>& verdicts);
 
 }  // namespace wb

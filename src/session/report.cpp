@@ -37,6 +37,7 @@ class Report {
     decisions();
     dropped();
     ram();
+    write_readers(json_, inventory_, judge_readers(inventory_, pairing_, config_));
     json_.end_object();
     return std::move(text_);
   }

@@ -50,7 +50,7 @@ TEST_CASE("report: every reply has the keys that the page expects") {
   const Json report = Json::parse(pump.session.reply());
   CHECK(keys(report) ==
         "bf16_data_bytes config data_bytes decisions dropped dtypes file_bytes format header_bytes metadata "
-        "pair_counts parameters problems ram schemes "
+        "pair_counts parameters problems ram readers schemes "
         "sources stored_elements tensor_count verdict verdict_text version warnings");
   CHECK(keys(report["sources"][0]) == "data_bytes header_bytes name size_bytes tensors");
   CHECK(keys(report["dtypes"][0]) == "bytes dtype elements kind tensors");
