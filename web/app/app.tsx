@@ -19,6 +19,7 @@ import { PairsPanel } from './views/pairs_panel';
 import { PipelineView } from './views/pipeline_view';
 import { PlaceLine, spent } from './views/place_line';
 import { Precision } from './views/precision';
+import { ReadersPanel } from './views/readers_panel';
 import { Failure, Verdict } from './views/verdict';
 import { WorkingCopiesView } from './views/working_copies_view';
 

@@ -6,6 +6,7 @@ import './styles/controls.css';
 import './styles/grid.css';
 import './styles/panels.css';
 import './styles/sets.css';
+import './styles/memory.css';
 
 const root = document.getElementById('root');
 if (root) createRoot(root).render(<App />);

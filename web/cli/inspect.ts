@@ -13,6 +13,7 @@ import { decisionList, issueLine, issueList } from './issues_text';
 import { printReportJson } from './json_report';
 import { pages } from './pages';
 import type { Print } from './print';
+import { readersText } from './readers_text';
 import { type Column, facts, percent, plain, plural, shapeText, shorten, table, trafficFacts } from './text';
 
 const PAIRS_SHOWN = 20;
@@ -118,6 +119,7 @@ async function printReport(
   if (report.schemes.length > 0) await print(`Quantization\n${schemeTable(report)}\n\n`);
   if (report.pair_counts.weights + report.pair_counts.scales > 0) await printPairs(checkpoint, report, allPairs, print);
   await print(issueSections(report));
+  if (report.pair_counts.weights > 0) await print(`${readersText(report.readers)}\n`);
   if (report.config.length > 0) await print(`Side files\n${configFacts(report)}\n\n`);
   if (report.metadata.length > 0) await print(`Metadata\n${metadataFacts(report)}\n\n`);
   if (allTensors) await printTensors(checkpoint, print);

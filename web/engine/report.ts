@@ -2,6 +2,7 @@
 // same words in C++, JSON, TypeScript, CLI and tests. Nothing here has behaviour.
 import type { ErrorCode } from './errors';
 import type { Traffic } from './http_client';
+import type { ReaderRow } from './readers';
 import type { SourceCheck } from './source';
 
 /** A number the core could not write as a JSON number is spelled out: "NaN", "Infinity", "-Infinity". */
@@ -162,6 +163,8 @@ export interface Report {
   /** auxiliary tensors that a conversion leaves out, by group */
   dropped: { group: string; count: number; names: string[] }[];
   ram: RamReport;
+  /** which programs turn these weights into the right numbers; empty for an empty checkpoint */
+  readers: ReaderRow[];
   /** filled by the CLI's --json and by the engine's client, which page through the core */
   tensors?: TensorRow[];
   pairs?: PairRow[];

@@ -1,202 +1,178 @@
-// How much memory this file takes, by the dtype it is held in and by the way it is loaded.
-import { type ReactNode, useId, useState } from 'react';
-import type { LoaderTimeline, RamReport } from '../../engine/report';
-import { formatBinary, formatBytes, formatFileGb, formatMemoryGb } from '../../engine/units';
-import { Bar } from '../parts/bar';
+// How much memory a checkpoint, or a whole pipeline, takes: on this machine, by each way of loading it.
+import { type ReactNode, useId, useMemo, useState } from 'react';
+import type { EngineClient } from '../../engine/client';
+import { CoreError } from '../../engine/errors';
+import type { Arrangement, HeldAs, LoaderTimeline, LoadStages, RamFacts, RamRequest } from '../../engine/ram_report';
+import { useMachine } from '../hooks/use_machine';
+import { useRam } from '../hooks/use_ram';
+import { toMachine } from '../machine';
+import { arrangementsOf, groupLoaders } from '../memory_view';
+import { ARRANGEMENT_WORDS, HELD_AS_WORDS } from '../memory_words';
+import { Fault } from '../parts/fault';
 import { Section } from '../parts/section';
+import { ContextField, KvLines } from './memory_context';
+import { MemoryAnswer, MemoryHelp } from './memory_help';
+import { MemoryLoaders } from './memory_loaders';
+import { MemoryMachine } from './memory_machine';
+import { MemoryTables } from './memory_tables';
 
-const DTYPE_NAMES: Record<RamReport['per_dtype'][number]['dtype'], string> = {
-  as_stored: 'as stored',
-  bf16: 'bf16',
-  f16: 'fp16',
-  f32: 'float32',
-};
-
-interface Scale {
-  max: number;
-  /** this machine's memory, when the user said it */
-  mark: number | null;
+export interface WeighedComponent {
+  title: string;
+  facts: RamFacts;
 }
 
-export function MemoryPanel({ ram }: { ram: RamReport }): ReactNode {
-  const [own, setOwn] = useState<number | null>(null);
-  const stages = ram.load_stages;
-  const highest = Math.max(
-    ...ram.per_dtype.map((row) => row.bytes),
-    ...ram.loaders.map((loader) => loader.peak_bytes),
-    stages.peak_f32_bytes,
-    stages.peak_bf16_bytes,
+interface MemoryPanelProps {
+  client: EngineClient;
+  /** one checkpoint, or the components of a pipeline; the same array while they are the same */
+  components: readonly WeighedComponent[];
+  /** of a single checkpoint */
+  stages: LoadStages | null;
+}
+
+export function MemoryPanel({ client, components, stages }: MemoryPanelProps): ReactNode {
+  const machine = useMachine();
+  const { form, loader: used } = machine;
+  const [heldAs, setHeldAs] = useState<HeldAs>('as_stored');
+  const [context, setContext] = useState<number | null>(null);
+  const [arrangement, setArrangement] = useState<Arrangement>('offload');
+  const request = useMemo<RamRequest>(
+    () => ({
+      components: [...components],
+      machine: form && toMachine(form),
+      held_as: heldAs,
+      ...(context === null ? {} : { context_tokens: context }),
+    }),
+    [components, form, heldAs, context],
   );
-  const scale = { max: highest, mark: own };
+  const reply = useRam(client, request);
+  // what would help the one that is used: a question of its own, since the other answers about all of them
+  const aboutUsed = useMemo<RamRequest | null>(
+    () => (used === '' ? null : { ...request, loader: used }),
+    [request, used],
+  );
+  const usedReply = useRam(client, aboutUsed);
+
+  if (reply instanceof CoreError) {
+    return (
+      <Section title="Memory">
+        <Fault issue={reply} />
+      </Section>
+    );
+  }
+  const arrangements = reply ? arrangementsOf(reply.loaders) : [];
+  const shown = arrangements.includes(arrangement) ? arrangement : (arrangements[0] ?? null);
+  const grouped = reply && groupLoaders(reply.loaders, shown);
+  const help = usedReply && !(usedReply instanceof CoreError) ? usedReply.help : reply?.help;
+  const isLanguage = components.some(({ facts }) => facts.kind === 'language_model');
   return (
-    <Section title="Memory" says={<OwnMemory onChange={setOwn} />}>
-      <div className="memory-tables">
-        <PerDtype rows={ram.per_dtype} scale={scale} />
-        <LoadStages stages={stages} scale={scale} />
+    <Section title="Memory" says="Does it fit your machine, and what would help? Kept in this browser, sent nowhere.">
+      <MemoryMachine machine={machine} />
+      <div className="machine">
+        {reply && <UsedField loaders={reply.loaders} used={used} onChange={machine.use} disabled={form === null} />}
+        <HeldAsField heldAs={heldAs} onChange={setHeldAs} />
+        {isLanguage && <ContextField components={components} tokens={context} onChange={setContext} />}
+        {arrangements.length > 1 && shown && (
+          <ArrangementField choices={arrangements} value={shown} onChange={setArrangement} />
+        )}
       </div>
-      {ram.loaders.length > 0 && <Loaders loaders={ram.loaders} scale={scale} />}
+      {!grouped && <p className="soft">Weighing…</p>}
+      {grouped && reply && (
+        <>
+          <MemoryAnswer rows={grouped.rows} used={used} />
+          {help && <MemoryHelp help={help} loaders={[...grouped.rows, ...grouped.converters]} />}
+          {reply.kv_cache && <KvLines cache={reply.kv_cache} />}
+          <MemoryLoaders grouped={grouped} form={form} used={used} />
+          <MemoryTables perDtype={reply.per_dtype} stages={stages} mark={form && form.ram * 2 ** 30} />
+        </>
+      )}
       <p className="soft">
-        Weights only. GB is 1,000,000,000 bytes, GiB is 1,073,741,824. The size of the file is rounded, memory that must
-        be there is rounded up. Converting here takes about 100 MB, whatever the size of the file.
+        Weights{context === null ? ' only' : ' and KV cache'}, computed from models of each program that were measured
+        where they could be run; what a program takes beside them comes on top. GB is 1,000,000,000 bytes, GiB is
+        1,073,741,824: a PC with 32 GB has 32 GiB. Converting here takes about 100 MB, whatever the size of the file.
       </p>
     </Section>
   );
 }
 
-function OwnMemory({ onChange }: { onChange: (bytes: number | null) => void }): ReactNode {
+interface UsedFieldProps {
+  loaders: readonly LoaderTimeline[];
+  used: string;
+  onChange: (loader: string) => void;
+  disabled: boolean;
+}
+
+function UsedField({ loaders, used, onChange, disabled }: UsedFieldProps): ReactNode {
+  const id = useId();
+  const rows = new Map(loaders.filter((row) => row.applies && !row.converts).map((row) => [row.loader, row.title]));
+  return (
+    <div className="machine-field">
+      <label htmlFor={id}>I load it with</label>
+      <select
+        id={id}
+        className="select"
+        data-testid="machine-loader"
+        value={rows.has(used) ? used : ''}
+        disabled={disabled}
+        onChange={({ target }) => onChange(target.value)}
+      >
+        <option value="">anything</option>
+        {[...rows].map(([loader, title]) => (
+          <option key={loader} value={loader}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function HeldAsField({ heldAs, onChange }: { heldAs: HeldAs; onChange: (heldAs: HeldAs) => void }): ReactNode {
+  const id = useId();
+  const choices = Object.keys(HELD_AS_WORDS) as HeldAs[];
+  return (
+    <div className="machine-field">
+      <label htmlFor={id}>Held as</label>
+      <select
+        id={id}
+        className="select"
+        data-testid="machine-held-as"
+        value={heldAs}
+        onChange={({ target }) => onChange(choices.find((each) => each === target.value) ?? 'as_stored')}
+      >
+        {choices.map((each) => (
+          <option key={each} value={each}>
+            {each === 'as_stored' ? 'what the program chooses' : HELD_AS_WORDS[each]}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+interface ArrangementFieldProps {
+  choices: readonly Arrangement[];
+  value: Arrangement;
+  onChange: (value: Arrangement) => void;
+}
+
+function ArrangementField({ choices, value, onChange }: ArrangementFieldProps): ReactNode {
   const id = useId();
   return (
-    <span className="own-memory">
-      <label htmlFor={id}>Memory of your machine</label>
-      <input
+    <div className="machine-field">
+      <label htmlFor={id}>Components</label>
+      <select
         id={id}
-        type="number"
-        inputMode="decimal"
-        min="1"
-        max="4096"
-        placeholder="32"
-        onChange={({ target }) => {
-          const gib = target.valueAsNumber;
-          onChange(gib > 0 ? gib * 2 ** 30 : null);
-        }}
-      />
-      GiB
-    </span>
-  );
-}
-
-function PerDtype({ rows, scale }: { rows: RamReport['per_dtype']; scale: Scale }): ReactNode {
-  return (
-    <table className="memory-table">
-      <caption>Held in memory, by dtype</caption>
-      <thead>
-        <tr>
-          <th scope="col">Dtype</th>
-          <th scope="col" className="numeric">
-            Memory
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.dtype}>
-            <th scope="row">
-              {DTYPE_NAMES[row.dtype]}
-              <Bar value={row.bytes} max={scale.max} mark={scale.mark} />
-            </th>
-            <Amount
-              bytes={row.bytes}
-              testId={`ram-${row.dtype}`}
-              mark={scale.mark}
-              isFile={row.dtype === 'as_stored'}
-            />
-          </tr>
+        className="select"
+        data-testid="machine-arrangement"
+        value={value}
+        onChange={({ target }) => onChange(choices.find((each) => each === target.value) ?? value)}
+      >
+        {choices.map((each) => (
+          <option key={each} value={each}>
+            {ARRANGEMENT_WORDS[each].title}: {ARRANGEMENT_WORDS[each].says}
+          </option>
         ))}
-      </tbody>
-    </table>
-  );
-}
-
-function LoadStages({ stages, scale }: { stages: RamReport['load_stages']; scale: Scale }): ReactNode {
-  const { max, mark } = scale;
-  return (
-    <table className="memory-table">
-      <caption>While a loader dequantizes it</caption>
-      <thead>
-        <tr>
-          <th scope="col">Stage</th>
-          <th scope="col" className="numeric">
-            Held then
-          </th>
-          <th scope="col" className="numeric">
-            Peak on the way
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        <tr>
-          <th scope="row">
-            File read
-            <Bar value={stages.file_read_bytes} max={max} mark={mark} />
-          </th>
-          <Amount bytes={stages.file_read_bytes} testId="stage-file" mark={mark} isFile />
-          <td className="numeric soft">–</td>
-        </tr>
-        <tr>
-          <th scope="row">
-            After dequantizing to float32
-            <Bar value={stages.dequantized_f32_bytes} peak={stages.peak_f32_bytes} max={max} mark={mark} />
-          </th>
-          <Amount bytes={stages.dequantized_f32_bytes} testId="stage-f32" mark={mark} />
-          <Amount bytes={stages.peak_f32_bytes} testId="peak-f32" mark={mark} />
-        </tr>
-        <tr>
-          <th scope="row">
-            After dequantizing straight to bf16
-            <Bar value={stages.dequantized_bf16_bytes} peak={stages.peak_bf16_bytes} max={max} mark={mark} />
-          </th>
-          <Amount bytes={stages.dequantized_bf16_bytes} testId="stage-bf16" mark={mark} />
-          <Amount bytes={stages.peak_bf16_bytes} testId="peak-bf16" mark={mark} />
-        </tr>
-      </tbody>
-    </table>
-  );
-}
-
-function Loaders({ loaders, scale }: { loaders: LoaderTimeline[]; scale: Scale }): ReactNode {
-  return (
-    <table className="memory-table memory-loaders">
-      <caption>By loader</caption>
-      <thead>
-        <tr>
-          <th scope="col">Loader</th>
-          <th scope="col" className="numeric">
-            Kept
-          </th>
-          <th scope="col" className="numeric">
-            Peak
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {loaders.map((loader) => (
-          <tr key={loader.loader}>
-            <th scope="row">
-              {loader.title} {loader.source !== '' && <span className="soft">{loader.source}</span>}
-              <Bar value={loader.steady_bytes} peak={loader.peak_bytes} max={scale.max} mark={scale.mark} />
-            </th>
-            <Amount bytes={loader.steady_bytes} mark={scale.mark} />
-            <Amount bytes={loader.peak_bytes} mark={scale.mark} />
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-interface AmountProps {
-  bytes: number;
-  mark: number | null;
-  testId?: string;
-  /** the size of a file is rounded, memory that must be there is rounded up */
-  isFile?: boolean;
-}
-
-/** The rounded number as people say it, the exact one in both units beneath. */
-function Amount({ bytes, mark, testId, isFile = false }: AmountProps): ReactNode {
-  const over = mark !== null && bytes > mark;
-  return (
-    <td className="numeric" data-testid={testId} data-bytes={bytes}>
-      <span className="amount" title={formatBytes(bytes)}>
-        {isFile ? formatFileGb(bytes) : formatMemoryGb(bytes)}
-      </span>
-      {bytes >= 1000 && (
-        <span className="soft amount-exact">
-          <span className="amount-bytes">{formatBytes(bytes)}</span>
-          <span>{formatBinary(bytes)}</span>
-        </span>
-      )}
-      {over && <span className="over">more than you have</span>}
-    </td>
+      </select>
+    </div>
   );
 }

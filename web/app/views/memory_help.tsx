@@ -1,0 +1,76 @@
+// The answer in two seconds: does it fit, and what would help.
+import type { ReactNode } from 'react';
+import type { HelpRow, LoaderApplies, RamReply } from '../../engine/ram_report';
+import { formatBinary } from '../../engine/units';
+import { plural } from '../format';
+import { countFits } from '../memory_view';
+import { ARRANGEMENT_WORDS, decidedBy, FIT_MARKS, FIT_WORDS, fitWords, HELD_AS_WORDS } from '../memory_words';
+import { FitBadge } from './memory_loaders';
+
+const SHOWN_MAX = 4;
+
+/** `rows` are sorted, the best first. */
+export function MemoryAnswer({ rows, used }: { rows: readonly LoaderApplies[]; used: string }): ReactNode {
+  const counts = countFits(rows);
+  const mine = rows.find(({ loader }) => loader === used);
+  const [best] = rows;
+  if (mine?.verdict) {
+    return (
+      <p className={`memory-answer fit-${mine.verdict.fit}`} role="status" data-testid="memory-answer">
+        <strong>
+          <span aria-hidden="true">{FIT_MARKS[mine.verdict.fit]} </span>
+          {mine.title}: {fitWords(mine.verdict)}.
+        </strong>{' '}
+        {decidedBy(mine.verdict)}
+      </p>
+    );
+  }
+  if (counts.length === 0 || best?.verdict === undefined) {
+    return (
+      <p className="memory-answer" role="status" data-testid="memory-answer">
+        Choose your machine to see what fits.
+        {best && ` The least is ${formatBinary(best.firm_peak_bytes)}, with ${best.title}.`}
+      </p>
+    );
+  }
+  return (
+    <p className={`memory-answer fit-${best.verdict.fit}`} role="status" data-testid="memory-answer">
+      <strong>
+        <span aria-hidden="true">{FIT_MARKS[best.verdict.fit]} </span>
+        {best.verdict.fit === 'fits' ? 'Yes, it fits' : `At best it ${FIT_WORDS[best.verdict.fit]}`}: {best.title}.
+      </strong>{' '}
+      Of {plural(rows.length, 'way')} of loading it: {counts.map(({ fit, count }) => `${count} ${FIT_WORDS[fit]}`).join('; ')}.
+    </p>
+  );
+}
+
+export function MemoryHelp({ help, loaders }: { help: NonNullable<RamReply['help']>; loaders: readonly LoaderApplies[] }): ReactNode {
+  const helped = loaders.find(({ loader }) => loader === help.loader);
+  if (help.rows.length === 0) return null;
+  return (
+    <div className="memory-help" data-testid="memory-help">
+      <h3>What would help{helped && <span className="soft"> instead of {helped.title}</span>}</h3>
+      <ul className="help-list">
+        {help.rows.slice(0, SHOWN_MAX).map((row) => (
+          <li key={`${row.action} ${row.loader} ${row.held_as} ${row.arrangement ?? ''}`}>
+            {helpWords(row)} <span className="soft">{formatBinary(row.need_bytes)}, </span>
+            <strong>{formatBinary(row.saves_bytes)} less</strong> {row.verdict && <FitBadge verdict={row.verdict} />}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function helpWords({ action, title, held_as, arrangement }: HelpRow): string {
+  switch (action) {
+    case 'other_loader':
+      return `Load it with ${title}`;
+    case 'convert_first':
+      return `Convert it to ${HELD_AS_WORDS[held_as]} first, here; then ${title}`;
+    case 'hold_as':
+      return `Hold it as ${HELD_AS_WORDS[held_as]}: ${title}`;
+    case 'arrange':
+      return `${arrangement ? ARRANGEMENT_WORDS[arrangement].title : 'Another order'}: ${title}`;
+  }
+}
