@@ -15,6 +15,7 @@ import type {
   RequestMap,
   SinkRequest,
 } from './protocol';
+import type { RamReply, RamRequest } from './ram_report';
 import type { ConvertOptions, PairRow, PreviewReport, Report, TensorRow } from './report';
 
 export type OnProgress = (progress: Progress) => void;
@@ -58,6 +59,11 @@ export class EngineClient {
   /** The components of a pipeline of the last list; afterwards nothing is open. */
   weigh(choice: string, onProgress?: OnProgress): Promise<ComponentReport[]> {
     return this.#request('weigh', { choice }, onProgress);
+  }
+
+  /** What loading costs on a machine, from the facts of reports; may be asked again as often as wanted. */
+  ram(request: RamRequest): Promise<RamReply> {
+    return this.#request('ram', { request });
   }
 
   tensors(first: number, count: number): Promise<TensorRow[]> {
