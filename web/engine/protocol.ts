@@ -24,6 +24,8 @@ export type SinkRequest =
   | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   /** origin-private file `name`; the page exports it afterwards */
   | { kind: 'opfs'; name: string }
+  /** a download that the service worker feeds; the port leads to the page (download_protocol.ts) */
+  | { kind: 'download'; name: string; page: MessagePort }
   /** small outputs only; the reply carries the Blob */
   | { kind: 'memory' };
 
@@ -82,6 +84,10 @@ export interface RequestMap {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };
     reply: Converted | DecisionsNeeded;
   };
+  /** a file that was saved, held against what the last conversion wrote; the receipt then says verified */
+  check: { args: { file: File }; reply: Receipt };
+  /** whether the browser's private storage holds so much */
+  room: { args: { bytes: number }; reply: boolean };
   cancel: { args: Record<string, never>; reply: null };
 }
 

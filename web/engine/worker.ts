@@ -52,6 +52,10 @@ function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progre
       return to.plan(request, onProgress);
     case 'convert':
       return to.convert(request, onProgress);
+    case 'check':
+      return to.check(request, onProgress);
+    case 'room':
+      return to.room(request, onProgress);
     case 'cancel':
       return to.cancel(request, onProgress);
   }
