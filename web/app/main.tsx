@@ -1,5 +1,6 @@
 import { createRoot } from 'react-dom/client';
 import { App } from './app';
+import { startServiceWorker } from './service_worker';
 import './styles/base.css';
 import './styles/page.css';
 import './styles/controls.css';
@@ -8,5 +9,6 @@ import './styles/panels.css';
 import './styles/sets.css';
 import './styles/memory.css';
 
+startServiceWorker();
 const root = document.getElementById('root');
 if (root) createRoot(root).render(<App />);

@@ -1,4 +1,6 @@
 // What the worker does for each request: one core, one open checkpoint, one long job at a time.
+import { BlobSource } from './blob_source';
+import { DownloadSink } from './download_sink';
 import { CoreError } from './errors';
 import { choose, type FileTree, inputOf, layOutTree, strayNotes } from './file_tree';
 import { GivenTree } from './given_tree';
@@ -6,7 +8,7 @@ import type { Core } from './heap';
 import { HttpClient } from './http_client';
 import { checkedEndpoint } from './hub_address';
 import type { Layout } from './layouts';
-import { OpfsSink } from './opfs_sink';
+import { OpfsSink, opfsHolds } from './opfs_sink';
 import { PickedFolder } from './picked_folder';
 import { PickerSink } from './picker_sink';
 import { Checkpoint, type JobHooks } from './pipeline';
@@ -91,6 +93,10 @@ export class Engine implements Handlers {
     });
   }
 
+  async ram({ request }: Args<'ram'>): Reply<'ram'> {
+    return (await this.#loaded()).ram(request);
+  }
+
   async tensors({ first, count }: Args<'tensors'>): Reply<'tensors'> {
     return this.#opened().tensors(first, count);
   }
@@ -114,6 +120,16 @@ export class Engine implements Handlers {
       if (reply.kind === 'converted' && sink instanceof MemorySink) return { ...reply, blob: sink.blob() };
       return reply;
     });
+  }
+
+  async check({ file }: Args<'check'>, onProgress: OnProgress): Reply<'check'> {
+    return this.#alone(onProgress, async (hooks) =>
+      this.#opened().check(await BlobSource.open(file.name, file), hooks),
+    );
+  }
+
+  async room({ bytes }: Args<'room'>): Reply<'room'> {
+    return opfsHolds(bytes);
   }
 
   /** Answers at once; the job itself answers with `cancelled` when it has cleaned up. */
@@ -176,6 +192,8 @@ function sinkOf(request: SinkRequest): ByteSink {
       return new SetSink(new PickedFolder(request.handle, request.name));
     case 'opfs':
       return new OpfsSink(request.name);
+    case 'download':
+      return new DownloadSink(request.name, request.page);
     case 'memory':
       return new MemorySink();
   }

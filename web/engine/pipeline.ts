@@ -125,8 +125,10 @@ export class Checkpoint {
     const planned = await this.#scanAndPlan(options, hooks, meter);
     if (planned.kind === 'decisions') return planned;
     const { output_bytes, read_bytes, files } = planned.plan;
-    // What is on a server must not be fetched a second time to verify it, so there the core computes its hash.
-    const moved = planned.plan.copies_only && !this.#isRemote;
+    const readable = sink.readBack !== undefined;
+    // What is on a server must not be fetched a second time to verify it, and what cannot be read back may be given
+    // to us later: for both the core computes the hash of what it writes.
+    const moved = planned.plan.copies_only && !this.#isRemote && readable;
 
     try {
       // 3. Claim the room, then write front to back while reading.
@@ -144,7 +146,7 @@ export class Checkpoint {
 
       // 5. Read the output back; 6. the input is still what was inspected.
       if (moved) this.#session.copied(verify);
-      if (verify) await this.#verify(sink, planned.plan, moved, hooks, meter);
+      if (verify && sink.readBack) await this.#verify(await sink.readBack(), planned.plan, moved, hooks, meter);
       await this.#checkUnchanged();
       const checks = await this.#checkSources();
 
@@ -159,6 +161,20 @@ export class Checkpoint {
       this.#broken = true;
       await sink.abort();
       throw thrown;
+    }
+  }
+
+  /** Holds a file that somebody saved against what the last conversion wrote. The checkpoint closes it. */
+  async check(saved: ByteSource, hooks: JobHooks = {}): Promise<Receipt> {
+    const meter = this.#meter(hooks);
+    const { output_bytes } = this.#session.receipt();
+    try {
+      checkSize(saved.size, output_bytes);
+      meter.begin('verify', output_bytes);
+      await this.#pump(Job.Verify, hooks, meter, null, saved);
+      return this.#session.receipt();
+    } finally {
+      await saved.close();
     }
   }
 
@@ -220,13 +236,12 @@ export class Checkpoint {
   }
 
   async #verify(
-    sink: ByteSink,
+    output: ByteSource,
     plan: PlanReport,
     moved: boolean,
     hooks: JobHooks,
     meter: ProgressMeter,
   ): Promise<void> {
-    const output = await sink.readBack();
     try {
       meter.begin('verify', plan.output_bytes);
       if (!moved) {

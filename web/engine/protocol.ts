@@ -5,6 +5,7 @@ import type { Traffic } from './http_client';
 import type { PinnedRepo } from './hub';
 import type { Layout } from './layouts';
 import type { ComponentReport } from './pipeline_sum';
+import type { RamReply, RamRequest } from './ram_report';
 import type {
   ConvertOptions,
   Decision,
@@ -23,6 +24,8 @@ export type SinkRequest =
   | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   /** origin-private file `name`; the page exports it afterwards */
   | { kind: 'opfs'; name: string }
+  /** a download that the service worker feeds; the port leads to the page (download_protocol.ts) */
+  | { kind: 'download'; name: string; page: MessagePort }
   /** small outputs only; the reply carries the Blob */
   | { kind: 'memory' };
 
@@ -71,6 +74,8 @@ export interface RequestMap {
   open: { args: { choice: string }; reply: Report };
   /** the components of a pipeline, one after the other; none stays open */
   weigh: { args: { choice: string }; reply: ComponentReport[] };
+  /** what loading costs, from the facts in reports; asks for nothing that is open */
+  ram: { args: { request: RamRequest }; reply: RamReply };
   tensors: { args: { first: number; count: number }; reply: TensorRow[] };
   pairs: { args: { first: number; count: number }; reply: PairRow[] };
   preview: { args: { options: ConvertOptions; tensor: string; code: string }; reply: PreviewReport };
@@ -79,6 +84,10 @@ export interface RequestMap {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };
     reply: Converted | DecisionsNeeded;
   };
+  /** a file that was saved, held against what the last conversion wrote; the receipt then says verified */
+  check: { args: { file: File }; reply: Receipt };
+  /** whether the browser's private storage holds so much */
+  room: { args: { bytes: number }; reply: boolean };
   cancel: { args: Record<string, never>; reply: null };
 }
 
