@@ -25,26 +25,6 @@ constexpr FactText kFactTexts[] = {
     {Fact::norm_or_time, "\"norm\" or \"time_embed\" in the name", "neither \"norm\" nor \"time_embed\" in the name"},
 };
 
-// Names that, as far as we know, only one family uses, behind any prefix. InvokeAI has a loader per family.
-struct FamilyRule {
-  std::string_view family;
-  std::string_view name;
-};
-constexpr FamilyRule kFamilies[] = {
-    {"krea2", "txtfusion.projector.weight"},
-    {"krea2", "text_fusion.projector.weight"},
-    {"flux2", "double_stream_modulation_img.lin.weight"},
-    {"flux2", "double_stream_modulation_img.linear.weight"},
-    {"z_image", "cap_pad_token"},
-    {"qwen_image", "transformer_blocks.0.img_mlp.net.0.proj.weight"},
-    {"wan", "blocks.0.cross_attn.norm_k.weight"},
-};
-
-bool is_named(const Tensor& tensor, std::string_view name) {
-  if (!ends_with(tensor.name, name)) return false;
-  return tensor.name.size() == name.size() || tensor.name[tensor.name.size() - name.size() - 1] == '.';
-}
-
 bool is_exponent(const Inventory& inventory, const Pair& pair) {
   if (pair.scales.empty()) return false;
   const Tensor& scale = inventory.tensors[pair.scales.front()];
@@ -116,27 +96,6 @@ std::vector<WeightKind> weight_kinds(const Inventory& inventory, const Pairing& 
     if (pairing.roles[i] == Role::parameter) count(kPlainScheme, {}, 0, i);
   }
   return kinds;
-}
-
-std::vector<std::string_view> families(const Inventory& inventory) {
-  std::vector<std::string_view> found;
-  for (const FamilyRule& rule : kFamilies) {
-    if (!found.empty() && found.back() == rule.family) continue;
-    for (const Tensor& tensor : inventory.tensors) {
-      if (!is_named(tensor, rule.name)) continue;
-      found.push_back(rule.family);
-      break;
-    }
-  }
-  return found;
-}
-
-std::vector<std::string_view> known_families() {
-  std::vector<std::string_view> all;
-  for (const FamilyRule& rule : kFamilies) {
-    if (all.empty() || all.back() != rule.family) all.push_back(rule.family);
-  }
-  return all;
 }
 
 bool has_word(std::string_view words, std::string_view word) {

@@ -53,12 +53,6 @@ struct WeightKind {
 
 std::vector<WeightKind> weight_kinds(const Inventory& inventory, const Pairing& pairing, const QuantConfig& config);
 
-/// The model families whose tensors this checkpoint has, by names that only they use.
-std::vector<std::string_view> families(const Inventory& inventory);
-
-/// The ids that families() can give.
-std::vector<std::string_view> known_families();
-
 /// Whether `word` is one of `words`, which are separated by spaces.
 bool has_word(std::string_view words, std::string_view word);
 

@@ -13,15 +13,14 @@ bool asks_for(std::string_view words, std::string_view word) {
 struct FileFacts {
   std::string_view method;
   std::string_view format;
-  std::vector<std::string_view> families;
+  std::string_view family;
 };
 
 bool matches(const ReaderRule::Condition& when, const WeightKind& kind, const FileFacts& file) {
   if ((kind.facts & when.all) != when.all || (kind.facts & when.none) != 0) return false;
   if (!asks_for(when.schemes, kind.scheme) || !asks_for(when.scales, kind.scale)) return false;
   if (!asks_for(when.methods, file.method) || !asks_for(when.formats, file.format)) return false;
-  return when.families.empty() || std::any_of(file.families.begin(), file.families.end(),
-                                              [&](std::string_view each) { return has_word(when.families, each); });
+  return when.families.empty() || has_word(when.families, file.family);
 }
 
 const ReaderRule* rule_for(const Reader& reader, const WeightKind& kind, const FileFacts& file) {
@@ -116,12 +115,12 @@ std::string condition_text(const ReaderRule& rule) {
   return text;
 }
 
-std::vector<ReaderVerdict> judge_readers(const Inventory& inventory, const Pairing& pairing,
-                                         const QuantConfig& config) {
+std::vector<ReaderVerdict> judge_readers(const Inventory& inventory, const Pairing& pairing, const QuantConfig& config,
+                                         std::string_view family) {
   const std::vector<WeightKind> kinds = weight_kinds(inventory, pairing, config);
   std::vector<ReaderVerdict> verdicts;
   if (kinds.empty()) return verdicts;
-  const FileFacts file{config.method, config.format, families(inventory)};
+  const FileFacts file{config.method, config.format, family};
   for (const Reader& reader : readers()) verdicts.push_back(judge(reader, kinds, file));
   return verdicts;
 }

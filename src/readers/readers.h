@@ -62,9 +62,9 @@ struct ReaderRule {
     std::string_view scales = {};  ///< how the scale that is used is spelled, as in scale_rules(); "-": none of these
     FactSet all = 0;
     FactSet none = 0;
-    std::string_view methods = {};  ///< quant_method of the config; "-": no config says anything
-    std::string_view formats = {};  ///< format of the config
-    std::string_view families = {};
+    std::string_view methods = {};   ///< quant_method of the config; "-": no config says anything
+    std::string_view formats = {};   ///< format of the config
+    std::string_view families = {};  ///< InvokeAI has a loader for each
   } when;
   ReadAnswer answer;
   ReadOutcome outcome;
@@ -94,7 +94,9 @@ struct ReaderVerdict {
   std::vector<ReaderFinding> findings;      ///< the worst first, then by count
 };
 
-/// One verdict per row of readers(), in that order; none for an empty checkpoint. Pure.
-std::vector<ReaderVerdict> judge_readers(const Inventory& inventory, const Pairing& pairing, const QuantConfig& config);
+/// One verdict per row of readers(), in that order; none for an empty checkpoint. `family`: of ModelFacts, empty when
+/// the names do not tell. Pure.
+std::vector<ReaderVerdict> judge_readers(const Inventory& inventory, const Pairing& pairing, const QuantConfig& config,
+                                         std::string_view family);
 
 }  // namespace wb

@@ -38,7 +38,7 @@ class Report {
     decisions();
     dropped();
     write_ram(json_, sums_, model_);
-    write_readers(json_, inventory_, judge_readers(inventory_, pairing_, config_));
+    write_readers(json_, inventory_, judge_readers(inventory_, pairing_, config_, model_.family));
     json_.end_object();
     return std::move(text_);
   }

@@ -1,5 +1,5 @@
 // The page: an introduction until a file is open, then everything about it from top to bottom.
-import { type ReactNode, type RefObject, useCallback, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useCallback, useMemo, useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { Choice, Layout } from '../engine/layouts';
 import type { GivenFile } from '../engine/protocol';
@@ -194,7 +194,8 @@ interface EverythingProps {
 }
 
 function Everything({ checkpoint, place, onBusy, onCopies, onBack }: EverythingProps): ReactNode {
-  const { report, layout } = checkpoint;
+  const { report, layout, choice } = checkpoint;
+  const weighed = useMemo(() => [{ id: choice.id, title: choice.title, report }], [choice, report]);
   // A set that is not whole may be converted as far as it goes; the form asks.
   const convertible = report.verdict !== 'refused' || report.error?.code === 'shard_missing';
   const readable = report.tensor_count > 0;
@@ -207,7 +208,8 @@ function Everything({ checkpoint, place, onBusy, onCopies, onBack }: EverythingP
           <FourNumbers report={report} />
           <Precision report={report} />
           <PairsPanel checkpoint={checkpoint} />
-          <MemoryPanel ram={report.ram} />
+          <MemoryPanel client={checkpoint.client} reports={weighed} />
+          {report.pair_counts.weights > 0 && <ReadersPanel readers={report.readers} />}
         </>
       )}
       {convertible && <ConvertPanel checkpoint={checkpoint} onBusy={onBusy} onCopies={onCopies} />}

@@ -44,7 +44,8 @@ export interface Mark {
 export function marksOf(form: MachineForm | null, place: MemoryTerm['place']): Mark[] {
   const gib = 2 ** 30;
   if (form === null) return [];
-  if (place === 'device') return form.vram === null || form.vram === 0 ? [] : [{ name: 'vram', bytes: form.vram * gib }];
+  if (place === 'device')
+    return form.vram === null || form.vram === 0 ? [] : [{ name: 'vram', bytes: form.vram * gib }];
   return [
     { name: 'free', bytes: form.free * gib },
     { name: 'ram', bytes: form.ram * gib },
@@ -65,10 +66,13 @@ export function scaleOf(rows: readonly LoaderApplies[], form: MachineForm | null
 }
 
 export interface Grouped {
+  /** programs that run the model */
   rows: LoaderApplies[];
+  /** tensors for a program of one's own */
+  tensors: LoaderApplies[];
+  /** nothing can be used where it was loaded */
+  conversions: LoaderApplies[];
   refused: LoaderRefuses[];
-  /** our own streaming conversion and the like: nothing can be used where it was loaded */
-  converters: LoaderApplies[];
 }
 
 /** Rows of one arrangement, the best for this machine first; without a machine those that need least. */
@@ -80,8 +84,9 @@ export function groupLoaders(loaders: readonly LoaderTimeline[], arrangement: Ar
     (a, b) => order(a) - order(b) || a.firm_peak_bytes - b.firm_peak_bytes || a.peak_bytes - b.peak_bytes,
   );
   return {
-    rows: sorted.filter(({ converts }) => !converts),
-    converters: sorted.filter(({ converts }) => converts),
+    rows: sorted.filter(({ purpose }) => purpose === 'program'),
+    tensors: sorted.filter(({ purpose }) => purpose === 'tensors'),
+    conversions: sorted.filter(({ purpose }) => purpose === 'conversion'),
     refused: mine.filter((row) => !row.applies),
   };
 }

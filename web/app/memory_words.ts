@@ -1,5 +1,14 @@
 // What the core's words about memory mean, for a person at home.
-import type { Arrangement, Fit, HeldAs, MachineKind, MemoryVerdict, StageName, TermKind, TermName } from '../engine/ram_report';
+import type {
+  Arrangement,
+  Fit,
+  HeldAs,
+  MachineKind,
+  MemoryVerdict,
+  StageName,
+  TermKind,
+  TermName,
+} from '../engine/ram_report';
 import { formatBinary } from '../engine/units';
 
 export const HELD_AS_WORDS: Record<HeldAs, string> = {

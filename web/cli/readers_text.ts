@@ -1,5 +1,12 @@
 // "Who reads this file correctly", one line per program.
-import { ANSWER_WORDS, judgedWeights, OUTCOME_WORDS, type ReadAnswer, type ReaderRow, worstFinding } from '../engine/readers';
+import {
+  ANSWER_WORDS,
+  judgedWeights,
+  OUTCOME_WORDS,
+  type ReadAnswer,
+  type ReaderRow,
+  worstFinding,
+} from '../engine/readers';
 import { formatCount } from '../engine/units';
 import { plain, table } from './text';
 

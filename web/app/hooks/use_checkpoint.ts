@@ -27,6 +27,7 @@ export interface OpenCheckpoint {
 
 export interface OpenPipeline {
   phase: 'pipeline';
+  client: EngineClient;
   layout: Layout;
   choice: Choice;
   components: readonly ComponentReport[];
@@ -187,7 +188,7 @@ async function openChoice(
   show({ phase: 'opening', names, progress: null });
   try {
     if (choice.kind === 'pipeline') {
-      show({ phase: 'pipeline', layout, choice, components: await client.weigh(choice.id, onProgress) });
+      show({ phase: 'pipeline', client, layout, choice, components: await client.weigh(choice.id, onProgress) });
       return;
     }
     const report = await client.open(choice.id, onProgress);

@@ -15,11 +15,7 @@ export function StackedBar({ segments, marks, max, strong = false }: StackedBarP
   return (
     <span className={strong ? 'stack stack-strong' : 'stack'} aria-hidden="true">
       {segments.map(({ kind, bytes }) => (
-        <span
-          key={kind}
-          className={`stack-part term-${kind}`}
-          style={{ '--share': share(bytes) } as CSSProperties}
-        />
+        <span key={kind} className={`stack-part term-${kind}`} style={{ '--share': share(bytes) } as CSSProperties} />
       ))}
       {marks
         .filter(({ bytes }) => bytes <= max)

@@ -39,12 +39,19 @@ export function MemoryAnswer({ rows, used }: { rows: readonly LoaderApplies[]; u
         <span aria-hidden="true">{FIT_MARKS[best.verdict.fit]} </span>
         {best.verdict.fit === 'fits' ? 'Yes, it fits' : `At best it ${FIT_WORDS[best.verdict.fit]}`}: {best.title}.
       </strong>{' '}
-      Of {plural(rows.length, 'way')} of loading it: {counts.map(({ fit, count }) => `${count} ${FIT_WORDS[fit]}`).join('; ')}.
+      Of {plural(rows.length, 'way')} of loading it:{' '}
+      {counts.map(({ fit, count }) => `${count} ${FIT_WORDS[fit]}`).join('; ')}.
     </p>
   );
 }
 
-export function MemoryHelp({ help, loaders }: { help: NonNullable<RamReply['help']>; loaders: readonly LoaderApplies[] }): ReactNode {
+export function MemoryHelp({
+  help,
+  loaders,
+}: {
+  help: NonNullable<RamReply['help']>;
+  loaders: readonly LoaderApplies[];
+}): ReactNode {
   const helped = loaders.find(({ loader }) => loader === help.loader);
   if (help.rows.length === 0) return null;
   return (

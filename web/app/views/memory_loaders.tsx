@@ -1,5 +1,5 @@
 // One row per way of loading: does it fit, and what it holds stage by stage.
-import type { ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import type { LoaderApplies, LoaderRefuses, MemoryStage } from '../../engine/ram_report';
 import { formatBinary, formatBytes } from '../../engine/units';
 import { plural } from '../format';
@@ -18,27 +18,28 @@ interface MemoryLoadersProps {
 }
 
 export function MemoryLoaders({ grouped, form, used }: MemoryLoadersProps): ReactNode {
-  const { rows, converters, refused } = grouped;
-  const max = scaleOf([...rows, ...converters], form);
+  const { rows, tensors, conversions, refused } = grouped;
+  const max = scaleOf([...rows, ...tensors, ...conversions], form);
+  const lists = [
+    { title: 'Ways of loading it', rows },
+    { title: 'As tensors, in a program of your own', rows: tensors },
+    { title: 'Converting it first', rows: conversions },
+  ];
   return (
     <>
-      <h3>Ways of loading it</h3>
       <Legend form={form} />
-      <ul className="loaders" data-testid="loaders">
-        {rows.map((row) => (
-          <LoaderItem key={rowKey(row)} row={row} form={form} max={max} isUsed={row.loader === used} />
+      {lists
+        .filter((list) => list.rows.length > 0)
+        .map((list) => (
+          <Fragment key={list.title}>
+            <h3>{list.title}</h3>
+            <ul className="loaders" data-testid="loaders">
+              {list.rows.map((row) => (
+                <LoaderItem key={rowKey(row)} row={row} form={form} max={max} isUsed={row.loader === used} />
+              ))}
+            </ul>
+          </Fragment>
         ))}
-      </ul>
-      {converters.length > 0 && (
-        <>
-          <h3>Converting it first</h3>
-          <ul className="loaders">
-            {converters.map((row) => (
-              <LoaderItem key={rowKey(row)} row={row} form={form} max={max} isUsed={false} />
-            ))}
-          </ul>
-        </>
-      )}
       {refused.length > 0 && <Refused rows={refused} />}
     </>
   );

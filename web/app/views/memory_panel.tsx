@@ -2,7 +2,8 @@
 import { type ReactNode, useId, useMemo, useState } from 'react';
 import type { EngineClient } from '../../engine/client';
 import { CoreError } from '../../engine/errors';
-import type { Arrangement, HeldAs, LoaderTimeline, LoadStages, RamFacts, RamRequest } from '../../engine/ram_report';
+import type { ComponentReport } from '../../engine/pipeline_sum';
+import type { Arrangement, HeldAs, LoaderTimeline, RamFacts, RamRequest } from '../../engine/ram_report';
 import { useMachine } from '../hooks/use_machine';
 import { useRam } from '../hooks/use_ram';
 import { toMachine } from '../machine';
@@ -23,13 +24,13 @@ export interface WeighedComponent {
 
 interface MemoryPanelProps {
   client: EngineClient;
-  /** one checkpoint, or the components of a pipeline; the same array while they are the same */
-  components: readonly WeighedComponent[];
-  /** of a single checkpoint */
-  stages: LoadStages | null;
+  /** one checkpoint, or the components of a pipeline */
+  reports: readonly ComponentReport[];
 }
 
-export function MemoryPanel({ client, components, stages }: MemoryPanelProps): ReactNode {
+export function MemoryPanel({ client, reports }: MemoryPanelProps): ReactNode {
+  const components = useMemo(() => reports.map(({ title, report }) => ({ title, facts: report.ram.facts })), [reports]);
+  const stages = reports.length === 1 ? (reports[0]?.report.ram.load_stages ?? null) : null;
   const machine = useMachine();
   const { form, loader: used } = machine;
   const [heldAs, setHeldAs] = useState<HeldAs>('as_stored');
@@ -37,7 +38,7 @@ export function MemoryPanel({ client, components, stages }: MemoryPanelProps): R
   const [arrangement, setArrangement] = useState<Arrangement>('offload');
   const request = useMemo<RamRequest>(
     () => ({
-      components: [...components],
+      components,
       machine: form && toMachine(form),
       held_as: heldAs,
       ...(context === null ? {} : { context_tokens: context }),
@@ -79,7 +80,7 @@ export function MemoryPanel({ client, components, stages }: MemoryPanelProps): R
       {grouped && reply && (
         <>
           <MemoryAnswer rows={grouped.rows} used={used} />
-          {help && <MemoryHelp help={help} loaders={[...grouped.rows, ...grouped.converters]} />}
+          {help && <MemoryHelp help={help} loaders={[...grouped.rows, ...grouped.tensors]} />}
           {reply.kv_cache && <KvLines cache={reply.kv_cache} />}
           <MemoryLoaders grouped={grouped} form={form} used={used} />
           <MemoryTables perDtype={reply.per_dtype} stages={stages} mark={form && form.ram * 2 ** 30} />
@@ -103,7 +104,9 @@ interface UsedFieldProps {
 
 function UsedField({ loaders, used, onChange, disabled }: UsedFieldProps): ReactNode {
   const id = useId();
-  const rows = new Map(loaders.filter((row) => row.applies && !row.converts).map((row) => [row.loader, row.title]));
+  const rows = new Map(
+    loaders.filter((row) => row.applies && row.purpose === 'program').map((row) => [row.loader, row.title]),
+  );
   return (
     <div className="machine-field">
       <label htmlFor={id}>I load it with</label>

@@ -3,12 +3,13 @@ import type { ReactNode } from 'react';
 import { Button } from 'react-aria-components';
 import type { Choice } from '../../engine/layouts';
 import { type ComponentReport, sumOf } from '../../engine/pipeline_sum';
-import { formatBytes, formatCount, formatDecimal, formatMemoryGb } from '../../engine/units';
+import { formatBytes, formatCount, formatDecimal } from '../../engine/units';
 import type { OpenPipeline } from '../hooks/use_checkpoint';
 import { Fault } from '../parts/fault';
 import { Section } from '../parts/section';
 import { Name } from '../parts/text';
 import { IgnoredFiles, OtherChoices } from './chooser';
+import { MemoryPanel } from './memory_panel';
 
 interface PipelineViewProps {
   pipeline: OpenPipeline;
@@ -77,28 +78,7 @@ export function PipelineView({ pipeline, onPick, onBack }: PipelineViewProps): R
           </table>
         </div>
       </Section>
-      <Section title="Memory" says="All components in memory at once, loaded one after the other.">
-        <div className="table-scroll">
-          <table className="sum-table">
-            <thead>
-              <tr>
-                <th scope="col">Way of loading</th>
-                <th scope="col">Peak</th>
-                <th scope="col">Then</th>
-              </tr>
-            </thead>
-            <tbody>
-              {sum.ram.loaders.map(({ loader, title, peak_bytes, steady_bytes }) => (
-                <tr key={loader}>
-                  <th scope="row">{title}</th>
-                  <td title={formatBytes(peak_bytes)}>{formatMemoryGb(peak_bytes)}</td>
-                  <td title={formatBytes(steady_bytes)}>{formatMemoryGb(steady_bytes)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </Section>
+      <MemoryPanel client={pipeline.client} reports={components} />
     </div>
   );
 }
