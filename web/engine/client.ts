@@ -14,6 +14,7 @@ import type {
   RequestKind,
   RequestMap,
   SinkRequest,
+  Unfinished,
 } from './protocol';
 import type { ConvertOptions, PairRow, PreviewReport, Report, TensorRow } from './report';
 
@@ -83,6 +84,11 @@ export class EngineClient {
     { verify, onProgress }: ConvertSettings,
   ): Promise<Converted | DecisionsNeeded> {
     return this.#request('convert', { options, sink, verify }, onProgress);
+  }
+
+  /** Working copies that hold a part of a conversion of what is open. */
+  unfinished(): Promise<Unfinished[]> {
+    return this.#request('unfinished', {});
   }
 
   /** The job that runs rejects with `cancelled` once it has removed what it wrote. */

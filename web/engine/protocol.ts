@@ -22,7 +22,7 @@ export type SinkRequest =
   /** a new folder `name` in a folder that the user chose; the only one that takes several files */
   | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   /** origin-private file `name`; the page exports it afterwards */
-  | { kind: 'opfs'; name: string }
+  | { kind: 'opfs'; name: string; goesOn?: boolean }
   /** small outputs only; the reply carries the Blob */
   | { kind: 'memory' };
 
@@ -62,6 +62,15 @@ export interface Located {
   traffic: Traffic;
 }
 
+/** A working copy whose conversion was interrupted. */
+export interface Unfinished {
+  name: string;
+  /** what it was converted with */
+  options: ConvertOptions;
+  written_bytes: number;
+  output_bytes: number;
+}
+
 export interface RequestMap {
   /** what is at an address on a server; the token stays in the worker's memory and goes to the endpoint only */
   locate: { args: { address: string; file: string | null; endpoint: string; token: string }; reply: Located };
@@ -79,6 +88,8 @@ export interface RequestMap {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };
     reply: Converted | DecisionsNeeded;
   };
+  /** working copies that hold a part of a conversion of what is open */
+  unfinished: { args: Record<string, never>; reply: Unfinished[] };
   cancel: { args: Record<string, never>; reply: null };
 }
 
@@ -88,7 +99,7 @@ export type ToWorker = {
   [K in RequestKind]: { id: number; kind: K } & RequestMap[K]['args'];
 }[RequestKind];
 
-export type Phase = 'header' | 'scan' | 'convert' | 'verify' | 'closing';
+export type Phase = 'header' | 'scan' | 'recheck' | 'convert' | 'verify' | 'closing';
 
 export interface Progress {
   phase: Phase;

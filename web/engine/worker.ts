@@ -50,6 +50,8 @@ function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progre
       return to.plan(request, onProgress);
     case 'convert':
       return to.convert(request, onProgress);
+    case 'unfinished':
+      return to.unfinished(request, onProgress);
     case 'cancel':
       return to.cancel(request, onProgress);
   }
