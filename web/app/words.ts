@@ -109,6 +109,8 @@ export const WORDS: Record<ErrorCode, string> = {
   out_of_memory: 'There was not enough memory. Close other tabs and try again.',
   read_failed: 'The file could not be read. Check that it is still there and that its disk is connected.',
   write_failed: 'The new file could not be written. Check the disk and try again, or save to another place.',
+  download_lost:
+    'The browser ended the download before it was whole. Delete what it saved, and save another way or try again.',
   no_space: 'There is not enough room on the disk. Free some space or save to another disk.',
   output_exists: 'The new file would overwrite a file that is being read. Choose another name.',
   not_found: 'The file is no longer there. Choose it again.',

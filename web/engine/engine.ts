@@ -1,4 +1,6 @@
 // What the worker does for each request: one core, one open checkpoint, one long job at a time.
+import { BlobSource } from './blob_source';
+import { DownloadSink } from './download_sink';
 import { CoreError } from './errors';
 import { choose, type FileTree, inputOf, layOutTree, strayNotes } from './file_tree';
 import { GivenTree } from './given_tree';
@@ -7,8 +9,12 @@ import { HttpClient } from './http_client';
 import { checkedEndpoint } from './hub_address';
 import { readJournal } from './journal';
 import type { Layout } from './layouts';
+<<<<<<< HEAD
 import { listOpfs, readOpfsJournal } from './opfs';
 import { OpfsSink } from './opfs_sink';
+=======
+import { OpfsSink, opfsHolds } from './opfs_sink';
+>>>>>>> main
 import { PickedFolder } from './picked_folder';
 import { PickerSink } from './picker_sink';
 import { Checkpoint, type JobHooks } from './pipeline';
@@ -118,9 +124,20 @@ export class Engine implements Handlers {
     });
   }
 
+<<<<<<< HEAD
   async unfinished(): Reply<'unfinished'> {
     const sources = await this.#opened().identities();
     return sources === null ? [] : unfinishedOf(sources);
+=======
+  async check({ file }: Args<'check'>, onProgress: OnProgress): Reply<'check'> {
+    return this.#alone(onProgress, async (hooks) =>
+      this.#opened().check(await BlobSource.open(file.name, file), hooks),
+    );
+  }
+
+  async room({ bytes }: Args<'room'>): Reply<'room'> {
+    return opfsHolds(bytes);
+>>>>>>> main
   }
 
   /** Answers at once; the job itself answers with `cancelled` when it has cleaned up. */
@@ -194,7 +211,13 @@ function sinkOf(request: SinkRequest): ByteSink {
     case 'directory':
       return new SetSink(new PickedFolder(request.handle, request.name));
     case 'opfs':
+<<<<<<< HEAD
       return new OpfsSink(request.name, request.goesOn);
+=======
+      return new OpfsSink(request.name);
+    case 'download':
+      return new DownloadSink(request.name, request.page);
+>>>>>>> main
     case 'memory':
       return new MemorySink();
   }

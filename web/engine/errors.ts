@@ -73,6 +73,7 @@ export const ERROR_CODES = [
   'out_of_memory',
   'read_failed',
   'write_failed',
+  'download_lost',
   'no_space',
   'output_exists',
   'not_found',

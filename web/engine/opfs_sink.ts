@@ -114,6 +114,7 @@ export class OpfsSink implements ByteSink, Resumable {
     await removeOpfs(this.#name).catch(() => {});
   }
 
+<<<<<<< HEAD
   async #openFiles(sizeBytes: number, keptBytes: number): Promise<void> {
     this.#sizeBytes = sizeBytes;
     this.#position = keptBytes;
@@ -138,6 +139,9 @@ export class OpfsSink implements ByteSink, Resumable {
   }
 
   /** What storage.estimate() says is not what is allowed; setting the length is. */
+=======
+  /** Claims the room before anything is written. */
+>>>>>>> main
   #probe(sizeBytes: number): void {
     try {
       this.#opened().truncate(sizeBytes);
@@ -150,6 +154,21 @@ export class OpfsSink implements ByteSink, Resumable {
   #opened(): FileSystemSyncAccessHandle {
     if (this.#access === null) throw new CoreError('wrong_state', this.#name, 'the output is not open');
     return this.#access;
+  }
+}
+
+const PROBE_NAME = 'room';
+
+/** What storage.estimate() says is not what is allowed; setting a length is, and takes no time. */
+export async function opfsHolds(sizeBytes: number): Promise<boolean> {
+  const probe = new OpfsSink(`${PROBE_NAME}-${crypto.randomUUID()}`);
+  try {
+    await probe.open(sizeBytes);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await probe.abort();
   }
 }
 

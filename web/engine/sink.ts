@@ -43,8 +43,8 @@ export interface ByteSink {
   append?(piece: Blob): Promise<void>;
   /** Every byte is with the system; the file has not its final name yet where that can be avoided. */
   close(): Promise<void>;
-  /** What was written, for verifying. Only after close. */
-  readBack(): Promise<ByteSource>;
+  /** What was written, for verifying. Only after close, and only where this process may read it. */
+  readBack?(): Promise<ByteSource>;
   /** Lets the file look finished. */
   commit(): Promise<void>;
   /** Removes what was written. May be called at any time, also twice; never throws. */
