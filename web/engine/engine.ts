@@ -9,12 +9,8 @@ import { HttpClient } from './http_client';
 import { checkedEndpoint } from './hub_address';
 import { readJournal } from './journal';
 import type { Layout } from './layouts';
-<<<<<<< HEAD
 import { listOpfs, readOpfsJournal } from './opfs';
-import { OpfsSink } from './opfs_sink';
-=======
 import { OpfsSink, opfsHolds } from './opfs_sink';
->>>>>>> main
 import { PickedFolder } from './picked_folder';
 import { PickerSink } from './picker_sink';
 import { Checkpoint, type JobHooks } from './pipeline';
@@ -124,11 +120,11 @@ export class Engine implements Handlers {
     });
   }
 
-<<<<<<< HEAD
   async unfinished(): Reply<'unfinished'> {
     const sources = await this.#opened().identities();
     return sources === null ? [] : unfinishedOf(sources);
-=======
+  }
+
   async check({ file }: Args<'check'>, onProgress: OnProgress): Reply<'check'> {
     return this.#alone(onProgress, async (hooks) =>
       this.#opened().check(await BlobSource.open(file.name, file), hooks),
@@ -137,7 +133,6 @@ export class Engine implements Handlers {
 
   async room({ bytes }: Args<'room'>): Reply<'room'> {
     return opfsHolds(bytes);
->>>>>>> main
   }
 
   /** Answers at once; the job itself answers with `cancelled` when it has cleaned up. */
@@ -211,13 +206,9 @@ function sinkOf(request: SinkRequest): ByteSink {
     case 'directory':
       return new SetSink(new PickedFolder(request.handle, request.name));
     case 'opfs':
-<<<<<<< HEAD
       return new OpfsSink(request.name, request.goesOn);
-=======
-      return new OpfsSink(request.name);
     case 'download':
       return new DownloadSink(request.name, request.page);
->>>>>>> main
     case 'memory':
       return new MemorySink();
   }

@@ -114,7 +114,6 @@ export class OpfsSink implements ByteSink, Resumable {
     await removeOpfs(this.#name).catch(() => {});
   }
 
-<<<<<<< HEAD
   async #openFiles(sizeBytes: number, keptBytes: number): Promise<void> {
     this.#sizeBytes = sizeBytes;
     this.#position = keptBytes;
@@ -138,10 +137,7 @@ export class OpfsSink implements ByteSink, Resumable {
     this.#journal = null;
   }
 
-  /** What storage.estimate() says is not what is allowed; setting the length is. */
-=======
   /** Claims the room before anything is written. */
->>>>>>> main
   #probe(sizeBytes: number): void {
     try {
       this.#opened().truncate(sizeBytes);

@@ -136,20 +136,14 @@ export class Checkpoint {
     // 2. All scales, and what fp16 could overflow; 3. the plan, with exact sizes, before any write.
     const planned = await this.#scanAndPlan(options, hooks, meter);
     if (planned.kind === 'decisions') return planned;
-<<<<<<< HEAD
     const { output_bytes, read_bytes, files, fingerprint } = planned.plan;
     if (left !== null) checkSamePlan(left.head, fingerprint);
     const keptBytes = left?.mark.bytes ?? 0;
-    // What is on a server must not be fetched a second time to verify it, so there the core computes its hash.
-    const moved = planned.plan.copies_only && !this.#isRemote;
-    const journal = sources === null ? null : journalOf(sink, left);
-=======
-    const { output_bytes, read_bytes, files } = planned.plan;
     const readable = sink.readBack !== undefined;
     // What is on a server must not be fetched a second time to verify it, and what cannot be read back may be given
     // to us later: for both the core computes the hash of what it writes.
     const moved = planned.plan.copies_only && !this.#isRemote && readable;
->>>>>>> main
+    const journal = sources === null ? null : journalOf(sink, left);
 
     try {
       // 4. Claim the room, or look at what is there, then write front to back while reading.
@@ -192,13 +186,13 @@ export class Checkpoint {
     }
   }
 
-<<<<<<< HEAD
   /** Names the sources to a later run; null where a changed one could not be told. */
   async identities(): Promise<string[] | null> {
     const all = await Promise.all(this.#input.sources.map((source) => source.identity?.() ?? null));
     const known = all.filter((each) => each !== null);
     return known.length === all.length ? known : null;
-=======
+  }
+
   /** Holds a file that somebody saved against what the last conversion wrote. The checkpoint closes it. */
   async check(saved: ByteSource, hooks: JobHooks = {}): Promise<Receipt> {
     const meter = this.#meter(hooks);
@@ -206,12 +200,11 @@ export class Checkpoint {
     try {
       checkSize(saved.size, output_bytes);
       meter.begin('verify', output_bytes);
-      await this.#pump(Job.Verify, hooks, meter, null, saved);
+      await this.#pump(Job.Verify, hooks, meter, { output: saved });
       return this.#session.receipt();
     } finally {
       await saved.close();
     }
->>>>>>> main
   }
 
   async close(): Promise<void> {

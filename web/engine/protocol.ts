@@ -22,13 +22,9 @@ export type SinkRequest =
   /** a new folder `name` in a folder that the user chose; the only one that takes several files */
   | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   /** origin-private file `name`; the page exports it afterwards */
-<<<<<<< HEAD
   | { kind: 'opfs'; name: string; goesOn?: boolean }
-=======
-  | { kind: 'opfs'; name: string }
   /** a download that the service worker feeds; the port leads to the page (download_protocol.ts) */
   | { kind: 'download'; name: string; page: MessagePort }
->>>>>>> main
   /** small outputs only; the reply carries the Blob */
   | { kind: 'memory' };
 
@@ -94,15 +90,12 @@ export interface RequestMap {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };
     reply: Converted | DecisionsNeeded;
   };
-<<<<<<< HEAD
   /** working copies that hold a part of a conversion of what is open */
   unfinished: { args: Record<string, never>; reply: Unfinished[] };
-=======
   /** a file that was saved, held against what the last conversion wrote; the receipt then says verified */
   check: { args: { file: File }; reply: Receipt };
   /** whether the browser's private storage holds so much */
   room: { args: { bytes: number }; reply: boolean };
->>>>>>> main
   cancel: { args: Record<string, never>; reply: null };
 }
 
