@@ -22,7 +22,8 @@ std::string report_reply(const Inspection& inspection, const Pairing& pairing, c
 std::string tensors_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);
 std::string pairs_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);
 
-std::string plan_reply(const Plan& plan);
+/// `fingerprint`: plan_fingerprint (resumption.h).
+std::string plan_reply(const Plan& plan, uint64_t fingerprint);
 /// [[file, source, begin, end], ...] of a plan of copies, in output order: rows [first, first + count).
 std::string copies_reply(const Inventory& inventory, const Plan& plan, uint64_t first, uint64_t count);
 std::string decisions_reply(const Plan& plan);

@@ -68,6 +68,10 @@ class SessionBinding {
   int output_header(double file) {
     return static_cast<int>(exact(file) ? session_.output_header(static_cast<uint64_t>(file)) : wb::Reply::error);
   }
+  int mark(double first_step) {
+    return static_cast<int>(exact(first_step) ? session_.mark(static_cast<uint64_t>(first_step)) : wb::Reply::error);
+  }
+  int resume_at(const std::string& mark) { return static_cast<int>(session_.resume_at(mark)); }
   int copied(bool verified) { return static_cast<int>(session_.copied(verified)); }
   int output_index() { return static_cast<int>(session_.output_index()); }
   double reply_ptr() const { return pointer(session_.reply().data()); }
@@ -115,6 +119,8 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .function("receipt", &SessionBinding::receipt)
       .function("copies", &SessionBinding::copies)
       .function("outputHeader", &SessionBinding::output_header)
+      .function("mark", &SessionBinding::mark)
+      .function("resumeAt", &SessionBinding::resume_at)
       .function("copied", &SessionBinding::copied)
       .function("outputIndex", &SessionBinding::output_index)
       .function("replyPtr", &SessionBinding::reply_ptr)

@@ -28,6 +28,7 @@ test('convert with everything', () => {
     json: true,
     progress: true,
     verify: false,
+    resume: false,
     options: { to: 'f16', others: 'cast', assume: { scale_missing: 'unscaled', 'a=b.weight': 'divide' } },
   });
 });
@@ -40,8 +41,13 @@ test('convert with as little as possible verifies and keeps the other tensors', 
     json: false,
     progress: false,
     verify: true,
+    resume: false,
     options: BF16,
   });
+});
+
+test('convert goes on when asked to', () => {
+  expect(parseCommand(['convert', '--resume', '--to=bf16', '-o', 'out', 'in'])).toMatchObject({ resume: true });
 });
 
 test('verify', () => {

@@ -95,6 +95,15 @@ class FakeSession implements CoreSession {
     return this.#called(`addSideFile ${name} ${text}`);
   }
 
+  mark(firstStep: number): Status {
+    this.#called(`mark ${firstStep}`);
+    return this.#reply({ step: 0, bytes: 0, xxh64: '', outcomes: [] });
+  }
+
+  resumeAt(mark: string): Status {
+    return this.#called(`resumeAt ${mark}`);
+  }
+
   setOptions(json: string): Status {
     return this.#called(`setOptions ${json}`);
   }

@@ -25,6 +25,8 @@ export interface ConvertCommand extends InputWords {
   output: string;
   options: ConvertOptions;
   verify: boolean;
+  /** goes on with what an interrupted run left */
+  resume: boolean;
   progress: boolean;
 }
 
@@ -56,8 +58,9 @@ export const USAGE = `usage:
   weighbridge preview [--json] [--tensor NAME] [--assume SUBJECT=CHOICE]... [--file NAME] PATH...
       what the weights would be under each answer to the open questions
   weighbridge convert --to bf16|f16|stored -o OUT [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
-                      [--shard-size SIZE] [--no-verify] [--progress] [--json] [--file NAME] PATH...
+                      [--shard-size SIZE] [--resume] [--no-verify] [--progress] [--json] [--file NAME] PATH...
       writes the dequantized checkpoint: one file when OUT ends in .safetensors, else a folder
+      --resume: goes on after the last whole tensor that an interrupted run of the same command wrote
   weighbridge verify --from PATH --to bf16|f16|stored [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
                      [--shard-size SIZE] [--progress] [--json] [--file NAME] OUT
       computes the conversion of PATH again and compares it with OUT
@@ -140,7 +143,7 @@ function parsePreview(args: string[]): Command {
 }
 
 function parseConvert(args: string[]): Command {
-  const options = { ...CONVERSION, output: { type: 'string', short: 'o' }, 'no-verify': FLAG } as const;
+  const options = { ...CONVERSION, output: { type: 'string', short: 'o' }, 'no-verify': FLAG, resume: FLAG } as const;
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
   const input = inputWords(positionals, values);
   if (!values.output) throw new UsageError('convert needs -o OUT, the file or folder to write');
@@ -151,6 +154,7 @@ function parseConvert(args: string[]): Command {
     output: values.output,
     options: conversionOptions(values),
     verify: !values['no-verify'],
+    resume: values.resume,
     progress: values.progress,
   };
 }

@@ -14,6 +14,7 @@ import type {
   RequestKind,
   RequestMap,
   SinkRequest,
+  Unfinished,
 } from './protocol';
 import type { RamReply, RamRequest } from './ram_report';
 import type { ConvertOptions, PairRow, PreviewReport, Receipt, Report, TensorRow } from './report';
@@ -99,6 +100,11 @@ export class EngineClient {
   /** Whether the browser's private storage holds so much. */
   room(bytes: number): Promise<boolean> {
     return this.#request('room', { bytes });
+  }
+
+  /** Working copies that hold a part of a conversion of what is open. */
+  unfinished(): Promise<Unfinished[]> {
+    return this.#request('unfinished', {});
   }
 
   /** The job that runs rejects with `cancelled` once it has removed what it wrote. */

@@ -7,13 +7,15 @@ import { GivenTree } from './given_tree';
 import type { Core } from './heap';
 import { HttpClient } from './http_client';
 import { checkedEndpoint } from './hub_address';
+import { readJournal } from './journal';
 import type { Layout } from './layouts';
+import { listOpfs, readOpfsJournal } from './opfs';
 import { OpfsSink, opfsHolds } from './opfs_sink';
 import { PickedFolder } from './picked_folder';
 import { PickerSink } from './picker_sink';
 import { Checkpoint, type JobHooks } from './pipeline';
 import type { ComponentReport } from './pipeline_sum';
-import type { Progress, RequestKind, RequestMap, SinkRequest } from './protocol';
+import type { Progress, RequestKind, RequestMap, SinkRequest, Unfinished } from './protocol';
 import { chooseRemote, findRemote, type RemotePlace } from './remote_tree';
 import { SetSink } from './set_sink';
 import { type ByteSink, MemorySink } from './sink';
@@ -122,6 +124,11 @@ export class Engine implements Handlers {
     });
   }
 
+  async unfinished(): Reply<'unfinished'> {
+    const sources = await this.#opened().identities();
+    return sources === null ? [] : unfinishedOf(sources);
+  }
+
   async check({ file }: Args<'check'>, onProgress: OnProgress): Reply<'check'> {
     return this.#alone(onProgress, async (hooks) =>
       this.#opened().check(await BlobSource.open(file.name, file), hooks),
@@ -184,6 +191,18 @@ function chosenIn(layout: Layout, place: RemotePlace, address: string, file: str
   }
 }
 
+/** What earlier visits left of a conversion of these sources. */
+async function unfinishedOf(sources: readonly string[]): Promise<Unfinished[]> {
+  const found: Unfinished[] = [];
+  for (const { name, finished } of await listOpfs().catch(() => [])) {
+    const left = finished ? null : readJournal((await readOpfsJournal(name)) ?? '');
+    if (left === null || left.head.sources.join('\n') !== sources.join('\n')) continue;
+    const { options, output_bytes } = left.head;
+    found.push({ name, options, written_bytes: left.mark.bytes, output_bytes });
+  }
+  return found;
+}
+
 function sinkOf(request: SinkRequest): ByteSink {
   switch (request.kind) {
     case 'picker':
@@ -191,7 +210,7 @@ function sinkOf(request: SinkRequest): ByteSink {
     case 'directory':
       return new SetSink(new PickedFolder(request.handle, request.name));
     case 'opfs':
-      return new OpfsSink(request.name);
+      return new OpfsSink(request.name, request.goesOn);
     case 'download':
       return new DownloadSink(request.name, request.page);
     case 'memory':

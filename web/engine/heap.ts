@@ -2,6 +2,7 @@
 // grows leaves old views with length 0 and no error; bytes go in and out as views, never as strings.
 import { type CoreFactory, type CoreModule, type CoreSession, type Job, Status, Step } from './core';
 import { CoreCrash, CoreError, type ErrorObject, isErrorCode } from './errors';
+import type { Mark } from './journal';
 import type { RamReply, RamRequest } from './ram_report';
 import type {
   ConvertOptions,
@@ -186,6 +187,15 @@ export class Session {
 
   outputHeader(file: number): Uint8Array {
     return this.#bytes(this.#core.outputHeader(file));
+  }
+
+  /** Where the conversion that runs could be resumed. */
+  mark(firstStep: number): Mark {
+    return this.#unwrap<Mark>(this.#core.mark(firstStep));
+  }
+
+  resumeAt(mark: Mark): void {
+    this.#done(this.#core.resumeAt(JSON.stringify(mark)));
   }
 
   /** A plan of copies was carried out without the core. */

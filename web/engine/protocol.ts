@@ -23,7 +23,7 @@ export type SinkRequest =
   /** a new folder `name` in a folder that the user chose; the only one that takes several files */
   | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   /** origin-private file `name`; the page exports it afterwards */
-  | { kind: 'opfs'; name: string }
+  | { kind: 'opfs'; name: string; goesOn?: boolean }
   /** a download that the service worker feeds; the port leads to the page (download_protocol.ts) */
   | { kind: 'download'; name: string; page: MessagePort }
   /** small outputs only; the reply carries the Blob */
@@ -65,6 +65,15 @@ export interface Located {
   traffic: Traffic;
 }
 
+/** A working copy whose conversion was interrupted. */
+export interface Unfinished {
+  name: string;
+  /** what it was converted with */
+  options: ConvertOptions;
+  written_bytes: number;
+  output_bytes: number;
+}
+
 export interface RequestMap {
   /** what is at an address on a server; the token stays in the worker's memory and goes to the endpoint only */
   locate: { args: { address: string; file: string | null; endpoint: string; token: string }; reply: Located };
@@ -84,6 +93,8 @@ export interface RequestMap {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };
     reply: Converted | DecisionsNeeded;
   };
+  /** working copies that hold a part of a conversion of what is open */
+  unfinished: { args: Record<string, never>; reply: Unfinished[] };
   /** a file that was saved, held against what the last conversion wrote; the receipt then says verified */
   check: { args: { file: File }; reply: Receipt };
   /** whether the browser's private storage holds so much */
@@ -97,7 +108,7 @@ export type ToWorker = {
   [K in RequestKind]: { id: number; kind: K } & RequestMap[K]['args'];
 }[RequestKind];
 
-export type Phase = 'header' | 'scan' | 'convert' | 'verify' | 'closing';
+export type Phase = 'header' | 'scan' | 'recheck' | 'convert' | 'verify' | 'closing';
 
 export interface Progress {
   phase: Phase;

@@ -242,7 +242,8 @@ export interface PreviewReport {
   choices: PreviewChoice[];
 }
 
-export interface PlanReport {
+/** What a conversion writes, before and after. */
+export interface PlanFacts {
   to: Target;
   others: 'keep' | 'cast';
   recipe: Recipe;
@@ -265,8 +266,13 @@ export interface PlanReport {
   notes: string[];
 }
 
+export interface PlanReport extends PlanFacts {
+  /** another for every plan that writes other bytes */
+  fingerprint: string;
+}
+
 /** What a finished conversion says about itself. */
-export interface Receipt extends PlanReport {
+export interface Receipt extends PlanFacts {
   version: string;
   sources: { name: string; size_bytes: number }[];
   assumed: { subject: string; choice: string; tensors: number }[];
@@ -281,6 +287,8 @@ export interface Receipt extends PlanReport {
   /** small files that were written beside the tensors, and what was changed in them; added by the engine */
   beside?: { name: string; bytes: number; changes: string[] }[];
   /** of sources on a server: whether they are what their publisher stated; added by the engine */
+  /** of the output: what an interrupted run had written */
+  resumed_bytes?: number;
   source_checks?: SourceCheck[];
   traffic?: Traffic;
 }

@@ -52,6 +52,8 @@ function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progre
       return to.plan(request, onProgress);
     case 'convert':
       return to.convert(request, onProgress);
+    case 'unfinished':
+      return to.unfinished(request, onProgress);
     case 'check':
       return to.check(request, onProgress);
     case 'room':
