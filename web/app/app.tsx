@@ -209,7 +209,7 @@ function Everything({ checkpoint, place, onBusy, onCopies, onBack }: EverythingP
           <Precision report={report} />
           <PairsPanel checkpoint={checkpoint} />
           <MemoryPanel client={checkpoint.client} reports={weighed} />
-          {report.pair_counts.weights > 0 && <ReadersPanel readers={report.readers} />}
+          {report.pair_counts.weights > 0 && <ReadersPanel readers={report.readers} kind={report.ram.facts.kind} />}
         </>
       )}
       {convertible && <ConvertPanel checkpoint={checkpoint} onBusy={onBusy} onCopies={onCopies} />}

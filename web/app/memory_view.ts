@@ -75,13 +75,24 @@ export interface Grouped {
   refused: LoaderRefuses[];
 }
 
-/** Rows of one arrangement, the best for this machine first; without a machine those that need least. */
-export function groupLoaders(loaders: readonly LoaderTimeline[], arrangement: Arrangement | null): Grouped {
+/**
+ * Rows of one arrangement, the best for this machine first; without a machine those that need least. Programs that
+ * read the weights wrong come after those that do not, since nobody is helped by noise that fits.
+ */
+export function groupLoaders(
+  loaders: readonly LoaderTimeline[],
+  arrangement: Arrangement | null,
+  isWrong: (loader: string) => boolean,
+): Grouped {
   const mine = loaders.filter((row) => arrangement === null || (row.arrangement ?? 'together') === arrangement);
   const applying = mine.filter((row) => row.applies);
   const order = (row: LoaderApplies): number => (row.verdict ? FITS.indexOf(row.verdict.fit) : 0);
   const sorted = applying.toSorted(
-    (a, b) => order(a) - order(b) || a.firm_peak_bytes - b.firm_peak_bytes || a.peak_bytes - b.peak_bytes,
+    (a, b) =>
+      Number(isWrong(a.loader)) - Number(isWrong(b.loader)) ||
+      order(a) - order(b) ||
+      a.firm_peak_bytes - b.firm_peak_bytes ||
+      a.peak_bytes - b.peak_bytes,
   );
   return {
     rows: sorted.filter(({ purpose }) => purpose === 'program'),

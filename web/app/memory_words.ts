@@ -93,13 +93,18 @@ const POOL_WORDS: Record<MemoryVerdict['pool'], string> = {
 };
 
 export function fitWords({ fit, pool }: MemoryVerdict): string {
+  if (pool === 'vram' && fit === 'will_swap') return 'more than the graphics card has: very slow';
   if (pool === 'vram' && fit === 'will_be_killed') return 'does not fit on the graphics card';
   return FIT_WORDS[fit];
 }
 
-/** "needs 36.8 GiB of memory, 22 GiB is there; most of it weights in float32, while dequantized" */
-export function decidedBy(verdict: MemoryVerdict): string {
-  const { pool, need_bytes, have_bytes, term, stage_name } = verdict;
-  const amounts = `needs ${formatBinary(need_bytes)} of ${POOL_WORDS[pool]}, ${formatBinary(have_bytes)} is there`;
-  return `${amounts}. Most of it: ${TERM_WORDS[term]} (${STAGE_WORDS[stage_name]}).`;
+/** "Needs 36.8 GiB of memory; 32.0 GiB is there. Most of it: weights in float32 (dequantized)." */
+export function decidedBy({ fit, pool, need_bytes, have_bytes, term, stage_name }: MemoryVerdict): string {
+  const when: Partial<Record<Fit, string>> = {
+    fits_if_closed: ' once other programs are closed',
+    will_be_killed: pool === 'ram' ? ', swap included' : '',
+  };
+  const there = `${formatBinary(have_bytes)} is there${when[fit] ?? ''}`;
+  const most = `Most of it: ${TERM_WORDS[term]} (${STAGE_WORDS[stage_name]}).`;
+  return `Needs ${formatBinary(need_bytes)} of ${POOL_WORDS[pool]}; ${there}. ${most}`;
 }

@@ -5,12 +5,18 @@ import { formatBinary } from '../../engine/units';
 import { plural } from '../format';
 import { countFits } from '../memory_view';
 import { ARRANGEMENT_WORDS, decidedBy, FIT_MARKS, FIT_WORDS, fitWords, HELD_AS_WORDS } from '../memory_words';
-import { FitBadge } from './memory_loaders';
+import { FitBadge, WrongBadge } from './memory_loaders';
 
 const SHOWN_MAX = 4;
 
-/** `rows` are sorted, the best first. */
-export function MemoryAnswer({ rows, used }: { rows: readonly LoaderApplies[]; used: string }): ReactNode {
+interface MemoryAnswerProps {
+  /** sorted, the best first */
+  rows: readonly LoaderApplies[];
+  used: string;
+  isWrong: (loader: string) => boolean;
+}
+
+export function MemoryAnswer({ rows, used, isWrong }: MemoryAnswerProps): ReactNode {
   const counts = countFits(rows);
   const mine = rows.find(({ loader }) => loader === used);
   const [best] = rows;
@@ -21,7 +27,7 @@ export function MemoryAnswer({ rows, used }: { rows: readonly LoaderApplies[]; u
           <span aria-hidden="true">{FIT_MARKS[mine.verdict.fit]} </span>
           {mine.title}: {fitWords(mine.verdict)}.
         </strong>{' '}
-        {decidedBy(mine.verdict)}
+        {decidedBy(mine.verdict)} {isWrong(used) && <WrongBadge />}
       </p>
     );
   }
@@ -39,29 +45,33 @@ export function MemoryAnswer({ rows, used }: { rows: readonly LoaderApplies[]; u
         <span aria-hidden="true">{FIT_MARKS[best.verdict.fit]} </span>
         {best.verdict.fit === 'fits' ? 'Yes, it fits' : `At best it ${FIT_WORDS[best.verdict.fit]}`}: {best.title}.
       </strong>{' '}
-      Of {plural(rows.length, 'way')} of loading it:{' '}
-      {counts.map(({ fit, count }) => `${count} ${FIT_WORDS[fit]}`).join('; ')}.
+      {isWrong(best.loader) && <WrongBadge />} {plural(rows.length, 'way')} of loading it:{' '}
+      {counts.map(({ fit, count }) => `${count} × ${FIT_WORDS[fit]}`).join(', ')}.
     </p>
   );
 }
 
-export function MemoryHelp({
-  help,
-  loaders,
-}: {
+interface MemoryHelpProps {
   help: NonNullable<RamReply['help']>;
   loaders: readonly LoaderApplies[];
-}): ReactNode {
+  isWrong: (loader: string) => boolean;
+}
+
+export function MemoryHelp({ help, loaders, isWrong }: MemoryHelpProps): ReactNode {
   const helped = loaders.find(({ loader }) => loader === help.loader);
-  if (help.rows.length === 0) return null;
+  // noise that takes less memory is no help: it comes last
+  const wrong = (row: HelpRow): number => Number(row.action === 'other_loader' && isWrong(row.loader));
+  const rows = help.rows.toSorted((a, b) => wrong(a) - wrong(b));
+  if (rows.length === 0) return null;
   return (
     <div className="memory-help" data-testid="memory-help">
       <h3>What would help{helped && <span className="soft"> instead of {helped.title}</span>}</h3>
       <ul className="help-list">
-        {help.rows.slice(0, SHOWN_MAX).map((row) => (
+        {rows.slice(0, SHOWN_MAX).map((row) => (
           <li key={`${row.action} ${row.loader} ${row.held_as} ${row.arrangement ?? ''}`}>
             {helpWords(row)} <span className="soft">{formatBinary(row.need_bytes)}, </span>
-            <strong>{formatBinary(row.saves_bytes)} less</strong> {row.verdict && <FitBadge verdict={row.verdict} />}
+            <strong>{formatBinary(row.saves_bytes)} less</strong> {row.verdict && <FitBadge verdict={row.verdict} />}{' '}
+            {row.action === 'other_loader' && isWrong(row.loader) && <WrongBadge />}
           </li>
         ))}
       </ul>

@@ -15,9 +15,10 @@ interface MemoryLoadersProps {
   form: MachineForm | null;
   /** id of the row that the user says is theirs */
   used: string;
+  isWrong: (loader: string) => boolean;
 }
 
-export function MemoryLoaders({ grouped, form, used }: MemoryLoadersProps): ReactNode {
+export function MemoryLoaders({ grouped, form, used, isWrong }: MemoryLoadersProps): ReactNode {
   const { rows, tensors, conversions, refused } = grouped;
   const max = scaleOf([...rows, ...tensors, ...conversions], form);
   const lists = [
@@ -35,7 +36,14 @@ export function MemoryLoaders({ grouped, form, used }: MemoryLoadersProps): Reac
             <h3>{list.title}</h3>
             <ul className="loaders" data-testid="loaders">
               {list.rows.map((row) => (
-                <LoaderItem key={rowKey(row)} row={row} form={form} max={max} isUsed={row.loader === used} />
+                <LoaderItem
+                  key={rowKey(row)}
+                  row={row}
+                  form={form}
+                  max={max}
+                  isUsed={row.loader === used}
+                  isWrong={isWrong(row.loader)}
+                />
               ))}
             </ul>
           </Fragment>
@@ -70,9 +78,10 @@ interface LoaderItemProps {
   form: MachineForm | null;
   max: number;
   isUsed: boolean;
+  isWrong: boolean;
 }
 
-function LoaderItem({ row, form, max, isUsed }: LoaderItemProps): ReactNode {
+function LoaderItem({ row, form, max, isUsed, isWrong }: LoaderItemProps): ReactNode {
   const { verdict, stages, firm_peak_bytes, peak_bytes, device_peak_bytes } = row;
   const kind = form?.kind ?? null;
   const device = stages.find((stage) => stage.device_bytes === device_peak_bytes);
@@ -80,7 +89,10 @@ function LoaderItem({ row, form, max, isUsed }: LoaderItemProps): ReactNode {
     <li className={isUsed ? 'loader loader-used' : 'loader'} data-testid="loader" data-loader={row.loader}>
       <div className="loader-head">
         <span className="loader-title">{row.title}</span>
-        {verdict && <FitBadge verdict={verdict} />}
+        <span className="loader-marks">
+          {isWrong && <WrongBadge />}
+          {verdict && <FitBadge verdict={verdict} />}
+        </span>
       </div>
       <div className="loader-body">
         <div className="loader-bars">
@@ -99,8 +111,7 @@ function LoaderItem({ row, form, max, isUsed }: LoaderItemProps): ReactNode {
           )}
         </div>
         <p className="loader-need">
-          <strong title={formatBytes(firm_peak_bytes)}>{formatBinary(firm_peak_bytes)}</strong> must be there
-          {peak_bytes > firm_peak_bytes && <>, {formatBinary(peak_bytes)} with file pages</>}
+          <Need firm={firm_peak_bytes} peak={peak_bytes} />
           {device_peak_bytes > 0 && kind !== 'unified' && <>; graphics card {formatBinary(device_peak_bytes)}</>}
         </p>
       </div>
@@ -112,6 +123,31 @@ function LoaderItem({ row, form, max, isUsed }: LoaderItemProps): ReactNode {
         </p>
       </Fold>
     </li>
+  );
+}
+
+function Need({ firm, peak }: { firm: number; peak: number }): ReactNode {
+  if (firm === 0) {
+    return (
+      <>
+        <strong title={formatBytes(peak)}>{formatBinary(peak)}</strong> of file pages only
+      </>
+    );
+  }
+  return (
+    <>
+      <strong title={formatBytes(firm)}>{formatBinary(firm)}</strong> must be there
+      {peak > firm && <>, {formatBinary(peak)} with file pages</>}
+    </>
+  );
+}
+
+/** The section "Readers" says why. */
+export function WrongBadge(): ReactNode {
+  return (
+    <span className="fit fit-will_be_killed" data-testid="reads-wrong">
+      <span aria-hidden="true">✕</span> reads this file wrong
+    </span>
   );
 }
 

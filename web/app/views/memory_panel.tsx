@@ -11,6 +11,7 @@ import { arrangementsOf, groupLoaders } from '../memory_view';
 import { ARRANGEMENT_WORDS, HELD_AS_WORDS } from '../memory_words';
 import { Fault } from '../parts/fault';
 import { Section } from '../parts/section';
+import { readsWrong } from '../readers_view';
 import { ContextField, KvLines } from './memory_context';
 import { MemoryAnswer, MemoryHelp } from './memory_help';
 import { MemoryLoaders } from './memory_loaders';
@@ -36,6 +37,10 @@ export function MemoryPanel({ client, reports }: MemoryPanelProps): ReactNode {
   const [heldAs, setHeldAs] = useState<HeldAs>('as_stored');
   const [context, setContext] = useState<number | null>(null);
   const [arrangement, setArrangement] = useState<Arrangement>('offload');
+  const isWrong = useMemo(() => {
+    const readers = reports.map(({ report }) => report.readers);
+    return (loader: string) => readsWrong(loader, readers);
+  }, [reports]);
   const request = useMemo<RamRequest>(
     () => ({
       components,
@@ -62,7 +67,7 @@ export function MemoryPanel({ client, reports }: MemoryPanelProps): ReactNode {
   }
   const arrangements = reply ? arrangementsOf(reply.loaders) : [];
   const shown = arrangements.includes(arrangement) ? arrangement : (arrangements[0] ?? null);
-  const grouped = reply && groupLoaders(reply.loaders, shown);
+  const grouped = reply && groupLoaders(reply.loaders, shown, isWrong);
   const help = usedReply && !(usedReply instanceof CoreError) ? usedReply.help : reply?.help;
   const isLanguage = components.some(({ facts }) => facts.kind === 'language_model');
   return (
@@ -79,10 +84,10 @@ export function MemoryPanel({ client, reports }: MemoryPanelProps): ReactNode {
       {!grouped && <p className="soft">Weighing…</p>}
       {grouped && reply && (
         <>
-          <MemoryAnswer rows={grouped.rows} used={used} />
-          {help && <MemoryHelp help={help} loaders={[...grouped.rows, ...grouped.tensors]} />}
+          <MemoryAnswer rows={grouped.rows} used={used} isWrong={isWrong} />
+          {help && <MemoryHelp help={help} loaders={[...grouped.rows, ...grouped.tensors]} isWrong={isWrong} />}
           {reply.kv_cache && <KvLines cache={reply.kv_cache} />}
-          <MemoryLoaders grouped={grouped} form={form} used={used} />
+          <MemoryLoaders grouped={grouped} form={form} used={used} isWrong={isWrong} />
           <MemoryTables perDtype={reply.per_dtype} stages={stages} mark={form && form.ram * 2 ** 30} />
         </>
       )}

@@ -1,5 +1,6 @@
 // Who reads this file correctly: a row per program and range of versions, from the core's table of sourced rules.
 import { type ReactNode, useMemo } from 'react';
+import type { ModelKind } from '../../engine/ram_report';
 import {
   judgedWeights,
   OUTCOME_WORDS,
@@ -28,29 +29,21 @@ const MODELS_WORDS: Record<ReaderRow['models'], string> = {
   any: 'any model',
 };
 
-export function ReadersPanel({ readers }: { readers: readonly ReaderRow[] }): ReactNode {
-  const { known, unknown } = useMemo(() => orderReaders(readers), [readers]);
+interface ReadersPanelProps {
+  readers: readonly ReaderRow[];
+  kind: ModelKind;
+}
+
+export function ReadersPanel({ readers, kind }: ReadersPanelProps): ReactNode {
+  const { known, unknown, others } = useMemo(() => orderReaders(readers, kind), [readers, kind]);
   return (
     <Section title="Readers" says="Who turns these weights into the right numbers?">
-      <p data-testid="readers-summary">{readersSummary(readers)}</p>
-      {known.length > 0 && (
-        <div className="table-scroll">
-          <table className="readers-table">
-            <caption className="unseen">Programs, and how they read this file</caption>
-            <thead>
-              <tr>
-                <th scope="col">Program</th>
-                <th scope="col">Reads it</th>
-                <th scope="col">What happens</th>
-              </tr>
-            </thead>
-            <tbody>
-              {known.map((row) => (
-                <ReaderLine key={row.reader} row={row} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+      <p data-testid="readers-summary">{readersSummary(known)}</p>
+      {known.length > 0 && <ReadersTable rows={known} />}
+      {others.length > 0 && (
+        <Fold title={`Programs for ${MODELS_WORDS[others[0]?.models ?? 'any']}: ${others.length}`}>
+          <ReadersTable rows={others} />
+        </Fold>
       )}
       {unknown.length > 0 && (
         <Fold title={`Not known of ${plural(unknown.length, 'other')}`}>
@@ -67,6 +60,26 @@ export function ReadersPanel({ readers }: { readers: readonly ReaderRow[] }): Re
         version that was read and where.
       </p>
     </Section>
+  );
+}
+
+function ReadersTable({ rows }: { rows: readonly ReaderRow[] }): ReactNode {
+  return (
+    <table className="readers-table">
+      <caption className="unseen">Programs, and how they read this file</caption>
+      <thead>
+        <tr>
+          <th scope="col">Program</th>
+          <th scope="col">Reads it</th>
+          <th scope="col">What happens</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <ReaderLine key={row.reader} row={row} />
+        ))}
+      </tbody>
+    </table>
   );
 }
 
