@@ -49,7 +49,7 @@ constexpr Reader kReaders[] = {
     {"gptqmodel", "GPTQModel", "documentation of c1976918", Models::language},
     {"bitsandbytes", "bitsandbytes", "read in August 2026", Models::any},
     {"deepseek_cast", "DeepSeek-V3 fp8_cast_bf16.py", "since PR 2", Models::language},
-    {"load_file", "safetensors load_file, then .to(bfloat16)", "any", Models::any},
+    {"load_file", "safetensors load_file, then .to(bfloat16)", "any version", Models::any},
 };
 
 constexpr std::string_view kEveryReader =

@@ -1,6 +1,6 @@
 // The answer in two seconds: does it fit, and what would help.
 import type { ReactNode } from 'react';
-import type { HelpRow, LoaderApplies, RamReply } from '../../engine/ram_report';
+import type { HelpRow, LoaderApplies, MemoryVerdict, RamReply } from '../../engine/ram_report';
 import { formatBinary } from '../../engine/units';
 import { plural } from '../format';
 import { countFits } from '../memory_view';
@@ -17,37 +17,58 @@ interface MemoryAnswerProps {
 }
 
 export function MemoryAnswer({ rows, used, isWrong }: MemoryAnswerProps): ReactNode {
-  const counts = countFits(rows);
+  const usable = rows.filter(({ loader }) => !isWrong(loader));
   const mine = rows.find(({ loader }) => loader === used);
-  const [best] = rows;
+  const [best] = usable;
   if (mine?.verdict) {
     return (
       <p className={`memory-answer fit-${mine.verdict.fit}`} role="status" data-testid="memory-answer">
-        <strong>
-          <span aria-hidden="true">{FIT_MARKS[mine.verdict.fit]} </span>
-          {mine.title}: {fitWords(mine.verdict)}.
-        </strong>{' '}
+        <Headline verdict={mine.verdict}>
+          {mine.title}: {fitWords(mine.verdict)}
+        </Headline>{' '}
         {decidedBy(mine.verdict)} {isWrong(used) && <WrongBadge />}
       </p>
     );
   }
-  if (counts.length === 0 || best?.verdict === undefined) {
+  if (best === undefined) {
     return (
-      <p className="memory-answer" role="status" data-testid="memory-answer">
-        Choose your machine to see what fits.
-        {best && ` The least is ${formatBinary(best.firm_peak_bytes)}, with ${best.title}.`}
+      <p className="memory-answer fit-will_be_killed" role="status" data-testid="memory-answer">
+        {rows.length === 0
+          ? 'No program in our table loads this file as it is.'
+          : 'Every program in our table that loads this file reads it wrong.'}{' '}
+        Converting it first would help.
       </p>
     );
   }
+  if (best.verdict === undefined) {
+    return (
+      <p className="memory-answer" role="status" data-testid="memory-answer">
+        Choose your machine to see what fits. Of {plural(usable.length, 'way')} of loading it, {best.title} needs the
+        least: {formatBinary(best.firm_peak_bytes > 0 ? best.firm_peak_bytes : best.peak_bytes)}.
+      </p>
+    );
+  }
+  const { fit } = best.verdict;
   return (
-    <p className={`memory-answer fit-${best.verdict.fit}`} role="status" data-testid="memory-answer">
-      <strong>
-        <span aria-hidden="true">{FIT_MARKS[best.verdict.fit]} </span>
-        {best.verdict.fit === 'fits' ? 'Yes, it fits' : `At best it ${FIT_WORDS[best.verdict.fit]}`}: {best.title}.
-      </strong>{' '}
-      {isWrong(best.loader) && <WrongBadge />} {plural(rows.length, 'way')} of loading it:{' '}
-      {counts.map(({ fit, count }) => `${count} × ${FIT_WORDS[fit]}`).join(', ')}.
+    <p className={`memory-answer fit-${fit}`} role="status" data-testid="memory-answer">
+      <Headline verdict={best.verdict}>
+        {fit === 'fits' ? 'Yes, it fits' : `At best: ${fitWords(best.verdict)}`}, with {best.title}
+      </Headline>{' '}
+      {plural(usable.length, 'way')} of loading it:{' '}
+      {countFits(usable)
+        .map((row) => `${row.count} × ${FIT_WORDS[row.fit]}`)
+        .join(', ')}
+      .{usable.length < rows.length && ` ${plural(rows.length - usable.length, 'other')} would read this file wrong.`}
     </p>
+  );
+}
+
+function Headline({ verdict, children }: { verdict: MemoryVerdict; children: ReactNode }): ReactNode {
+  return (
+    <strong>
+      <span aria-hidden="true">{FIT_MARKS[verdict.fit]} </span>
+      {children}.
+    </strong>
   );
 }
 
@@ -69,7 +90,8 @@ export function MemoryHelp({ help, loaders, isWrong }: MemoryHelpProps): ReactNo
       <ul className="help-list">
         {rows.slice(0, SHOWN_MAX).map((row) => (
           <li key={`${row.action} ${row.loader} ${row.held_as} ${row.arrangement ?? ''}`}>
-            {helpWords(row)} <span className="soft">{formatBinary(row.need_bytes)}, </span>
+            {helpWords(row)}{' '}
+            <span className="soft">{row.need_bytes > 0 ? formatBinary(row.need_bytes) : 'file pages only'}, </span>
             <strong>{formatBinary(row.saves_bytes)} less</strong> {row.verdict && <FitBadge verdict={row.verdict} />}{' '}
             {row.action === 'other_loader' && isWrong(row.loader) && <WrongBadge />}
           </li>

@@ -72,6 +72,11 @@ export function MemoryPanel({ client, reports }: MemoryPanelProps): ReactNode {
   const isLanguage = components.some(({ facts }) => facts.kind === 'language_model');
   return (
     <Section title="Memory" says="Does it fit your machine, and what would help? Kept in this browser, sent nowhere.">
+      {grouped ? (
+        <MemoryAnswer rows={grouped.rows} used={used} isWrong={isWrong} />
+      ) : (
+        <p className="memory-answer soft">Weighing…</p>
+      )}
       <MemoryMachine machine={machine} />
       <div className="machine">
         {reply && <UsedField loaders={reply.loaders} used={used} onChange={machine.use} disabled={form === null} />}
@@ -81,10 +86,8 @@ export function MemoryPanel({ client, reports }: MemoryPanelProps): ReactNode {
           <ArrangementField choices={arrangements} value={shown} onChange={setArrangement} />
         )}
       </div>
-      {!grouped && <p className="soft">Weighing…</p>}
       {grouped && reply && (
         <>
-          <MemoryAnswer rows={grouped.rows} used={used} isWrong={isWrong} />
           {help && <MemoryHelp help={help} loaders={[...grouped.rows, ...grouped.tensors]} isWrong={isWrong} />}
           {reply.kv_cache && <KvLines cache={reply.kv_cache} />}
           <MemoryLoaders grouped={grouped} form={form} used={used} isWrong={isWrong} />

@@ -113,7 +113,7 @@ function FindingText({ finding, all }: { finding: ReaderFinding; all: number }):
     <div className="finding">
       <p>
         {share}
-        {outcome !== 'correct' && <strong>{OUTCOME_WORDS[outcome]}. </strong>}
+        {outcome !== 'correct' && outcome !== 'unknown' && <strong>{sentenceCase(OUTCOME_WORDS[outcome])}. </strong>}
         {says ?? 'Nothing is known about these.'}
       </p>
       {source && (
@@ -128,6 +128,10 @@ function FindingText({ finding, all }: { finding: ReaderFinding; all: number }):
       )}
     </div>
   );
+}
+
+function sentenceCase(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function UnknownLine({ row }: { row: ReaderRow }): ReactNode {
