@@ -161,41 +161,39 @@ export function FitBadge({ verdict }: { verdict: NonNullable<LoaderApplies['verd
 
 function StageTable({ row }: { row: LoaderApplies }): ReactNode {
   return (
-    <div className="table-scroll">
-      <table className="stage-table">
-        <caption className="unseen">{row.title}, stage by stage</caption>
-        <thead>
-          <tr>
-            <th scope="col">Stage</th>
-            <th scope="col">Held then</th>
-            <th scope="col" className="numeric">
-              In memory
+    <table className="stage-table">
+      <caption className="unseen">{row.title}, stage by stage</caption>
+      <thead>
+        <tr>
+          <th scope="col">Stage</th>
+          <th scope="col">Held then</th>
+          <th scope="col" className="numeric">
+            In memory
+          </th>
+          <th scope="col" className="numeric">
+            Graphics card
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {row.stages.map((stage, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the stages of a row never change places
+          <tr key={at}>
+            <th scope="row">
+              {STAGE_WORDS[stage.stage]}
+              {stage.component !== undefined && <span className="soft"> {stage.component}</span>}
             </th>
-            <th scope="col" className="numeric">
-              Graphics card
-            </th>
+            <td>
+              <StageTerms stage={stage} />
+            </td>
+            <td className="numeric" title={formatBytes(stage.total_bytes)}>
+              {formatBinary(stage.total_bytes)}
+            </td>
+            <td className="numeric">{stage.device_bytes > 0 ? formatBinary(stage.device_bytes) : '–'}</td>
           </tr>
-        </thead>
-        <tbody>
-          {row.stages.map((stage, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the stages of a row never change places
-            <tr key={at}>
-              <th scope="row">
-                {STAGE_WORDS[stage.stage]}
-                {stage.component !== undefined && <span className="soft"> {stage.component}</span>}
-              </th>
-              <td>
-                <StageTerms stage={stage} />
-              </td>
-              <td className="numeric" title={formatBytes(stage.total_bytes)}>
-                {formatBinary(stage.total_bytes)}
-              </td>
-              <td className="numeric">{stage.device_bytes > 0 ? formatBinary(stage.device_bytes) : '–'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -117,7 +117,7 @@ function FindingText({ finding, all }: { finding: ReaderFinding; all: number }):
         {says ?? 'Nothing is known about these.'}
       </p>
       {source && (
-        <Fold title="Why, and the source" level={4}>
+        <Fold title="Why, and the source">
           <p className="finding-why">
             Because: {because}; for example <Name text={example} />.
           </p>
