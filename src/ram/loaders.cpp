@@ -119,17 +119,36 @@ Stages keep_read(const LoadCase& load) {
   return stages;
 }
 
-// A view of the file where the dtype is right, a copy where it is not.
-Stages view_or_cast(const LoadCase& load) {
+// What a cast to the wanted dtype leaves in the mapping.
+uint64_t kept_bytes(const LoadCase& load, const WeightSums& sums) {
+  const uint64_t scaled = load.held_as == HeldAs::stored ? sums.stored_bytes - sums.others_bytes : 0;
+  return others_kept(sums, load.held_as) + scaled;
+}
+
+// A view of the file where the dtype is right, a copy where it is not. `open_bytes`: mapped at once.
+Stages view_or_cast(const LoadCase& load, uint64_t open_bytes) {
   const WeightSums& sums = load.sums.all;
-  const HeldAs held_as = load.held_as;
-  const uint64_t kept =
-      others_kept(sums, held_as) + (held_as == HeldAs::stored ? sums.stored_bytes - sums.others_bytes : 0);
-  const MemoryTerm cast = anonymous("weights", others_cast(sums, held_as));
-  Stages stages = {stage("map", {pages("file", sums.stored_bytes), cast}),
+  const uint64_t kept = kept_bytes(load, sums);
+  const MemoryTerm cast = anonymous("weights", others_cast(sums, load.held_as));
+  Stages stages = {stage("map", {pages("file", open_bytes), cast}),
                    stage("resident", {cast, pages("mapped_weights", kept)})};
   use(stages, load, stages.back().terms, cast.bytes + kept, 0);
   return stages;
+}
+
+Stages all_mapped(const LoadCase& load) { return view_or_cast(load, load.sums.all.stored_bytes); }
+
+// A shard of which no view is left is closed before the next is opened.
+Stages shard_by_shard(const LoadCase& load) {
+  uint64_t viewed = 0;
+  uint64_t largest_closed = 0;
+  for (const WeightSums& file : load.sums.files) {
+    if (kept_bytes(load, file) > 0)
+      viewed += file.stored_bytes;
+    else
+      largest_closed = std::max(largest_closed, file.stored_bytes);
+  }
+  return view_or_cast(load, viewed + largest_closed);
 }
 
 uint64_t largest_file(const LoadCase& load) {
@@ -329,10 +348,10 @@ constexpr Loader kLoaders[] = {
     {"comfyui_no_mmap", "ComfyUI --disable-mmap", "0.4 and later", "comfy/utils.py load_torch_file",
      "https://github.com/comfyanonymous/ComfyUI/blob/master/comfy/utils.py", keep_read, within<kComfy>, true},
     {"diffusers", "diffusers from_pretrained, low_cpu_mem_usage", "0.42.1", "models/model_loading_utils.py",
-     "https://github.com/huggingface/diffusers/blob/v0.42.1/src/diffusers/models/model_loading_utils.py", view_or_cast,
-     within<kDiffusers>},
+     "https://github.com/huggingface/diffusers/blob/v0.42.1/src/diffusers/models/model_loading_utils.py",
+     shard_by_shard, within<kDiffusers>},
     {"transformers", "transformers from_pretrained", "5.24.0", "core_model_loading.py",
-     "https://github.com/huggingface/transformers/blob/v5.24.0/src/transformers/core_model_loading.py", view_or_cast,
+     "https://github.com/huggingface/transformers/blob/v5.24.0/src/transformers/core_model_loading.py", all_mapped,
      plain_transformers},
     {"transformers_dequantize", "transformers with dequantize=True", "5.24.0", "integrations/finegrained_fp8.py",
      "https://github.com/huggingface/transformers/blob/v5.24.0/src/transformers/integrations/finegrained_fp8.py",
@@ -347,8 +366,8 @@ constexpr Loader kLoaders[] = {
      "https://github.com/huggingface/safetensors/blob/v0.8.0/bindings/python/py_src/safetensors/torch.py", read_buffer,
      within<kAnyFile>, false, Purpose::tensors},
     {"safetensors_mmap", "safetensors load_file, as stored", "0.8.0", "bindings/python/src/lib.rs",
-     "https://github.com/huggingface/safetensors/blob/v0.8.0/bindings/python/src/lib.rs", view_or_cast,
-     within<kAnyFile>, false, Purpose::tensors},
+     "https://github.com/huggingface/safetensors/blob/v0.8.0/bindings/python/src/lib.rs", all_mapped, within<kAnyFile>,
+     false, Purpose::tensors},
     {"stable_diffusion_cpp", "stable-diffusion.cpp, no mapping", "97d2990 (2026-08)", "src/model.cpp",
      "https://github.com/leejet/stable-diffusion.cpp/blob/master/model.cpp", stable_diffusion_cpp,
      within<kStableDiffusionCpp>},

@@ -177,7 +177,7 @@ TEST_CASE("ram: every row has a source, ends in a steady state, and says why it 
   LoadCase flux = fp8;
   flux.facts.kind = ModelKind::diffusion_model;
   flux.facts.family = "flux2";
-  CHECK(refuses("vllm", flux).substr(0, 35) == "it does not load a diffusion_model (");
+  CHECK(refuses("vllm", flux).substr(0, 36) == "it does not load a diffusion_model (");
   CHECK(refuses("invokeai_bf16", flux) == "it is the loader of another family (krea2 z_image); this is flux2");
   CHECK(refuses("invokeai_in_place", flux).empty());
   flux.held_as = HeldAs::f32;
@@ -205,6 +205,18 @@ TEST_CASE("ram: shards, whole reads, buffers and the context") {
   CHECK(named(bytes, "parse").firm_bytes() == 2 * 4016);
   CHECK(named(bytes, "resident").firm_bytes() == 4016);
   CHECK(stages_of("torch_load", load)[0].firm_bytes() == 4016);
+
+  // diffusers closes a shard of which no view is left; as stored, every one stays.
+  LoadCase plain = load;
+  plain.facts = {};
+  for (WeightSums* sums : {&plain.sums.all, &plain.sums.files[0], &plain.sums.files[1]})
+    *sums = converted(*sums, HeldAs::bf16);
+  plain.sums.files[0].stored_bytes = 6000;
+  plain.sums.files[1].stored_bytes = 2000;
+  CHECK(term(named(stages_of("diffusers", plain), "map"), "file") == 8000);
+  plain.held_as = HeldAs::f32;
+  CHECK(term(named(stages_of("diffusers", plain), "map"), "file") == 6000);
+  CHECK(term(named(stages_of("diffusers", plain), "map"), "weights") == 16'000);
 
   load.device = false;
   CHECK(term(named(stages_of("transformers", load), "in_use"), "kv_cache") == 77);
