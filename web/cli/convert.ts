@@ -1,7 +1,7 @@
 // `weighbridge convert` and `weighbridge verify`: the same conversion, into files or against them.
 import { CoreError, toCoreError } from '../engine/errors';
 import type { Core } from '../engine/heap';
-import type { Decision, Receipt } from '../engine/report';
+import { type Decision, type Receipt, TARGET_NAMES } from '../engine/report';
 import { summedChecks } from '../engine/source_checks';
 import { formatBytes, formatCount, formatExactSize } from '../engine/units';
 import type { ConvertCommand, VerifyCommand } from './args';
@@ -134,7 +134,7 @@ function receiptText(path: string, receipt: Receipt): string {
   const rows: [string, string][] = [
     ['size', formatExactSize(output_bytes)],
     ...(receipt.beside ? [['files', filesText(files)] as [string, string]] : []),
-    ['dtype', { bf16: 'bf16', f16: 'fp16', stored: 'as stored' }[receipt.to]],
+    ['dtype', TARGET_NAMES[receipt.to]],
     ['tensors', `${count(dequantized)} dequantized, ${count(cast)} cast, ${count(copied)} copied as they were`],
     ['left out', `${count(dropped)} scales, markers and the like`],
     ['recipe', `${receipt.recipe}, version ${receipt.version}`],

@@ -7,7 +7,6 @@ import type { Progress, SinkRequest } from '../../engine/protocol';
 import type { ConvertOptions, Receipt } from '../../engine/report';
 import { type Pace, PaceMeter } from '../rate';
 import { downloadPort } from '../service_worker';
-import type { SinkKind } from '../sinks';
 import { freeName, listWorkingCopies, openWorkingCopy, whileLocked } from '../working_copies';
 
 /** The finished file: under a link to save it, or already where the user wanted it. */
@@ -33,7 +32,10 @@ export interface ConversionControls {
 }
 
 export type Target =
-  | { kind: Exclude<SinkKind, 'picker' | 'directory'>; name: string }
+  | { kind: 'download'; name: string }
+  | { kind: 'memory'; name: string }
+  /** `goesOn`: with the unfinished working copy of this very name */
+  | { kind: 'opfs'; name: string; goesOn?: boolean }
   | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   | { kind: 'picker'; handle: FileSystemFileHandle };
 
@@ -110,9 +112,10 @@ async function convert(
     const url = URL.createObjectURL(blob);
     return { receipt, saved: { kind: 'link', url, name: target.name, working_copy: null } };
   }
+  const { goesOn = false } = target;
   const taken = (await listWorkingCopies()).map((copy) => copy.name);
-  const name = freeName(target.name, taken);
-  const { receipt } = await whileLocked(name, () => finish({ kind: 'opfs', name }));
+  const name = goesOn ? target.name : freeName(target.name, taken);
+  const { receipt } = await whileLocked(name, () => finish({ kind: 'opfs', name, goesOn }));
   const url = URL.createObjectURL(await openWorkingCopy(name));
   return { receipt, saved: { kind: 'link', url, name: target.name, working_copy: name } };
 }

@@ -1,5 +1,6 @@
 // The one action: what to write, what has to be decided first, where it goes, and then the doing.
 import { type ReactNode, useEffect, useState } from 'react';
+import type { Unfinished } from '../../engine/protocol';
 import type { ConvertOptions } from '../../engine/report';
 import { outputFolderName, outputName } from '../file_name';
 import { percent } from '../format';
@@ -7,11 +8,13 @@ import type { OpenCheckpoint } from '../hooks/use_checkpoint';
 import { type ConversionControls, type ConversionState, type Target, useConversion } from '../hooks/use_conversion';
 import { useJobGuard } from '../hooks/use_job_guard';
 import { type PlanControls, usePlan } from '../hooks/use_plan';
+import { useUnfinished } from '../hooks/use_unfinished';
 import { Section } from '../parts/section';
 import { type Capabilities, capabilities, NOTHING, type SinkKind, sinkOffers } from '../sinks';
 import { ConvertForm } from './convert_form';
 import { ConvertProgress } from './convert_progress';
 import { ReceiptView } from './receipt_view';
+import { UnfinishedView } from './unfinished_view';
 
 interface ConvertPanelProps {
   checkpoint: OpenCheckpoint;
@@ -26,6 +29,10 @@ export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps
   const conversion = useConversion(client);
   const { state } = conversion;
   const running = state.phase === 'running';
+  const isIdle = state.phase === 'idle' || state.phase === 'failed';
+  const { unfinished, discard } = useUnfinished(client, isIdle, onCopies);
+  const goOn = ({ name, options }: Unfinished): void =>
+    void conversion.run(options, { kind: 'opfs', name, goesOn: true }).catch(conversion.fail);
 
   useJobGuard(running, percentOf(state));
   useEffect(() => {
@@ -47,8 +54,11 @@ export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps
           onCopies={onCopies}
         />
       )}
-      {(state.phase === 'idle' || state.phase === 'failed') && (
-        <Form checkpoint={checkpoint} planning={planning} conversion={conversion} />
+      {isIdle && (
+        <>
+          <UnfinishedView unfinished={unfinished} onContinue={goOn} onDiscard={discard} />
+          <Form checkpoint={checkpoint} planning={planning} conversion={conversion} />
+        </>
       )}
     </Section>
   );
