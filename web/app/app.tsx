@@ -156,7 +156,10 @@ function Opened({ controls, copies, onBusy }: OpenedProps): ReactNode {
         <>
           {place && <PlaceLine place={place} traffic={checkpoint.components.at(-1)?.report.traffic} />}
           <PipelineView
+            key={checkpoint.id}
             pipeline={checkpoint}
+            repo={place?.located.repo?.repo ?? null}
+            onBusy={onBusy}
             onPick={(choice: Choice) => pick(checkpoint.layout, choice)}
             onBack={() => choose(checkpoint.layout)}
           />

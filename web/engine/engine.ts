@@ -8,12 +8,13 @@ import type { Core } from './heap';
 import { HttpClient } from './http_client';
 import { checkedEndpoint } from './hub_address';
 import { readJournal } from './journal';
-import type { Layout } from './layouts';
+import type { Choice, Layout } from './layouts';
 import { listOpfs, readOpfsJournal } from './opfs';
 import { OpfsSink, opfsHolds } from './opfs_sink';
 import { PickedFolder } from './picked_folder';
 import { PickerSink } from './picker_sink';
 import { Checkpoint, type JobHooks } from './pipeline';
+import { convertComponents, planComponents, receiptsOf, SharedAnswers } from './pipeline_convert';
 import type { ComponentReport } from './pipeline_sum';
 import type { Progress, RequestKind, RequestMap, SinkRequest, Unfinished } from './protocol';
 import { chooseRemote, findRemote, type RemotePlace } from './remote_tree';
@@ -79,15 +80,49 @@ export class Engine implements Handlers {
     });
   }
 
+  async planPipeline({ choice, options }: Args<'planPipeline'>, onProgress: OnProgress): Reply<'planPipeline'> {
+    return this.#alone(onProgress, async (hooks) => {
+      const openOne = await this.#componentOpener(hooks);
+      return planComponents(this.#pipeline(choice), new SharedAnswers(options), openOne, hooks);
+    });
+  }
+
+  async convertPipeline(
+    { choice, options, handle, name, verify }: Args<'convertPipeline'>,
+    onProgress: OnProgress,
+  ): Reply<'convertPipeline'> {
+    return this.#alone(onProgress, async (hooks) => {
+      const openOne = await this.#componentOpener(hooks);
+      const answers = new SharedAnswers(options);
+      const { tree } = this.#known();
+      const outcomes = await convertComponents(
+        this.#pipeline(choice),
+        new PickedFolder(handle, name),
+        (file) => tree.read(file),
+        async (component, sink) => {
+          const own = withComponent(hooks, component.id);
+          const checkpoint = await openOne(component);
+          try {
+            return await checkpoint.convert(await answers.optionsFor(checkpoint, own), sink, verify, own);
+          } finally {
+            await checkpoint.close();
+          }
+        },
+        answers,
+      );
+      const receipts = receiptsOf(outcomes);
+      if (receipts.length === outcomes.length) return receipts;
+      throw new CoreError('wrong_state', choice, 'the core asks what the plan had settled');
+    });
+  }
+
   async weigh({ choice }: Args<'weigh'>, onProgress: OnProgress): Reply<'weigh'> {
     this.#running?.abort();
     return this.#alone(onProgress, async (hooks) => {
-      await this.#close();
-      const { tree, layout } = this.#known();
-      const core = await this.#loaded();
+      const openOne = await this.#componentOpener(hooks);
       const reports: ComponentReport[] = [];
-      for (const component of choose(layout, '', choice).components) {
-        const checkpoint = await Checkpoint.open(core, await inputOf(tree, component), hooks);
+      for (const component of this.#pipeline(choice).components) {
+        const checkpoint = await openOne(component);
         reports.push({ id: component.id, title: component.title, report: checkpoint.report() });
         await checkpoint.close();
       }
@@ -161,6 +196,19 @@ export class Engine implements Handlers {
     this.#checkpoint = null;
   }
 
+  #pipeline(id: string): Choice {
+    return choose(this.#known().layout, '', id);
+  }
+
+  /** Nothing else stays open beside a component. */
+  async #componentOpener(hooks: JobHooks): Promise<(component: Choice) => Promise<Checkpoint>> {
+    await this.#close();
+    const { tree } = this.#known();
+    const core = await this.#loaded();
+    return async (component) =>
+      Checkpoint.open(core, await inputOf(tree, component), withComponent(hooks, component.id));
+  }
+
   #loaded(): Promise<Core> {
     this.#core ??= this.#loadCore();
     return this.#core;
@@ -175,6 +223,10 @@ export class Engine implements Handlers {
     if (this.#checkpoint === null) throw new CoreError('wrong_state', '', 'no file is open');
     return this.#checkpoint;
   }
+}
+
+function withComponent({ signal, onProgress }: JobHooks, component: string): JobHooks {
+  return { signal, onProgress: (progress) => onProgress?.({ ...progress, component }) };
 }
 
 /** Null where a person has to choose among what is there. */

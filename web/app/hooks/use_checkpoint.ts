@@ -27,6 +27,9 @@ export interface OpenCheckpoint {
 
 export interface OpenPipeline {
   phase: 'pipeline';
+  /** another number for every choice opened; keys the views */
+  id: number;
+  client: EngineClient;
   layout: Layout;
   choice: Choice;
   components: readonly ComponentReport[];
@@ -187,7 +190,8 @@ async function openChoice(
   show({ phase: 'opening', names, progress: null });
   try {
     if (choice.kind === 'pipeline') {
-      show({ phase: 'pipeline', layout, choice, components: await client.weigh(choice.id, onProgress) });
+      const components = await client.weigh(choice.id, onProgress);
+      show({ phase: 'pipeline', id, client, layout, choice, components });
       return;
     }
     const report = await client.open(choice.id, onProgress);

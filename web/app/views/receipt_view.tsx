@@ -153,7 +153,7 @@ interface CheckSavedProps {
   onChecked: (receipt: Receipt) => void;
 }
 
-function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
+export function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
   const { assumed, nan_tensors, dropped_names } = receipt;
   return (
     <Facts>
