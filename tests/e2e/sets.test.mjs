@@ -5,7 +5,17 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { bf16Bytes, checkpointBytes, f32Bytes } from '../../scripts/lib/checkpoint.mjs';
-import { byId, downloaded, openPage, press, privateFiles, ROOT, scratchFolder, textOf } from './browser.mjs';
+import {
+  byId,
+  chooseFiles,
+  downloaded,
+  openPage,
+  press,
+  privateFiles,
+  ROOT,
+  scratchFolder,
+  textOf,
+} from './browser.mjs';
 
 const CLI = join(ROOT, 'web/cli/weighbridge.mjs');
 
@@ -268,6 +278,37 @@ describe('sets in Chromium', { timeout: 300_000 }, () => {
     assert.match(await textOf(page, 'set'), /2 of 2 shards/);
     await press(page, 'other-choices');
     await textOf(page, 'chooser');
+    assert.deepEqual(faults, []);
+  });
+
+  test('loose files without an index: opened as one when the person says so', async () => {
+    const loose = join(folder.path, 'loose');
+    put(loose, {
+      'a.safetensors': checkpointBytes([fp8('a.weight', 16, 16)]),
+      'b.safetensors': checkpointBytes([scale('a.weight_scale', 0.5), norm('b.norm')]),
+      'c.safetensors': checkpointBytes([norm('b.norm')]),
+      'config.json': '{"model_type": "t"}',
+    });
+    const { page, faults } = await fresh({ width: 360, height: 740 });
+    await chooseFiles(
+      page,
+      ...['a.safetensors', 'b.safetensors', 'c.safetensors', 'config.json'].map((name) => join(loose, name)),
+    );
+    await textOf(page, 'chooser');
+    const openTogether = async (...indexes) => {
+      await (await page.waitForSelector(`${byId('together')} button`)).click();
+      await page.waitForSelector(byId('part'), { visible: true });
+      const parts = await page.$$(byId('part'));
+      for (const index of indexes) await parts[index].click();
+      await shots(page, 'together');
+      await press(page, 'open-together');
+    };
+    await openTogether(0, 1);
+    assert.match(await textOf(page, 'verdict'), /Sound.*1 quantized weight/);
+    // names that collide are refused
+    await press(page, 'other-choices');
+    await openTogether(1, 2);
+    assert.match(await textOf(page, 'verdict'), /b\.norm stands in b\.safetensors and c\.safetensors.*duplicate_tensor/);
     assert.deepEqual(faults, []);
   });
 

@@ -131,7 +131,7 @@ interface OpenedProps {
 }
 
 function Opened({ controls, copies, onBusy }: OpenedProps): ReactNode {
-  const { checkpoint, place, pick, choose } = controls;
+  const { checkpoint, place, pick, pickTogether, choose } = controls;
   switch (checkpoint.phase) {
     case 'empty':
       return null;
@@ -148,7 +148,11 @@ function Opened({ controls, copies, onBusy }: OpenedProps): ReactNode {
       return (
         <>
           {place && <PlaceLine place={place} traffic={place.located.traffic} />}
-          <Chooser layout={checkpoint.layout} onPick={(choice) => pick(checkpoint.layout, choice)} />
+          <Chooser
+            layout={checkpoint.layout}
+            onPick={(choice) => pick(checkpoint.layout, choice)}
+            onPickTogether={(choices) => pickTogether(checkpoint.layout, choices)}
+          />
         </>
       );
     case 'pipeline':

@@ -52,9 +52,9 @@ export class EngineClient {
     return this.#request('locate', request);
   }
 
-  /** One choice of the last list. */
-  open(choice: string, onProgress?: OnProgress): Promise<Report> {
-    return this.#request('open', { choice }, onProgress);
+  /** One choice of the last list, or several of its files that a person says are one checkpoint. */
+  open(choice: string, onProgress?: OnProgress, together?: readonly string[]): Promise<Report> {
+    return this.#request('open', { choice, together }, onProgress);
   }
 
   /** The components of a pipeline of the last list; afterwards nothing is open. */

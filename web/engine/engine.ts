@@ -2,13 +2,13 @@
 import { BlobSource } from './blob_source';
 import { DownloadSink } from './download_sink';
 import { CoreError } from './errors';
-import { choose, type FileTree, inputOf, layOutTree, strayNotes } from './file_tree';
+import { choose, type FileTree, inputOf, layOutTree, strayNotes, together } from './file_tree';
 import { GivenTree } from './given_tree';
 import type { Core } from './heap';
 import { HttpClient } from './http_client';
 import { checkedEndpoint } from './hub_address';
 import { readJournal } from './journal';
-import type { Choice, Layout } from './layouts';
+import { type Choice, folderOf, type Layout } from './layouts';
 import { listOpfs, readOpfsJournal } from './opfs';
 import { OpfsSink, opfsHolds } from './opfs_sink';
 import { PickedFolder } from './picked_folder';
@@ -68,13 +68,14 @@ export class Engine implements Handlers {
     });
   }
 
-  async open({ choice }: Args<'open'>, onProgress: OnProgress): Reply<'open'> {
+  async open({ choice, together: paths }: Args<'open'>, onProgress: OnProgress): Reply<'open'> {
     this.#running?.abort();
     return this.#alone(onProgress, async (hooks) => {
       await this.#close();
       const { tree, layout } = this.#known();
       const notes = choice === layout.preferred ? strayNotes(layout) : [];
-      const input = await inputOf(tree, choose(layout, '', choice), notes);
+      const opened = paths === undefined ? choose(layout, '', choice) : filesOf(tree, layout, paths);
+      const input = await inputOf(tree, opened, notes);
       this.#checkpoint = await Checkpoint.open(await this.#loaded(), input, hooks);
       return this.#checkpoint.report();
     });
@@ -223,6 +224,15 @@ export class Engine implements Handlers {
     if (this.#checkpoint === null) throw new CoreError('wrong_state', '', 'no file is open');
     return this.#checkpoint;
   }
+}
+
+/** Of one folder. */
+function filesOf({ files }: FileTree, layout: Layout, paths: readonly string[]): Choice {
+  const chosen = paths.flatMap((path) => files.filter((file) => file.path === path));
+  const folders = new Set(chosen.map(({ path }) => folderOf(path)));
+  const beside = files.filter(({ path }) => folders.has(folderOf(path)));
+  if (folders.size === 1) return together(chosen, beside, layout);
+  throw new CoreError('read_failed', paths[0] ?? '', 'the files of one checkpoint stand in one folder');
 }
 
 function withComponent({ signal, onProgress }: JobHooks, component: string): JobHooks {

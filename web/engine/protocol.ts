@@ -79,8 +79,8 @@ export interface RequestMap {
   locate: { args: { address: string; file: string | null; endpoint: string; token: string }; reply: Located };
   /** what may be opened among these files; ends what was open */
   list: { args: { files: GivenFile[] }; reply: Layout };
-  /** one choice of the last list, by its id; a pipeline's component too */
-  open: { args: { choice: string }; reply: Report };
+  /** one choice of the last list, by its id; a pipeline's component too. `together`: instead, files that are one */
+  open: { args: { choice: string; together?: readonly string[] | undefined }; reply: Report };
   /** the components of a pipeline, one after the other; none stays open */
   weigh: { args: { choice: string }; reply: ComponentReport[] };
   tensors: { args: { first: number; count: number }; reply: TensorRow[] };
