@@ -5,6 +5,7 @@
 #include "quant/lost_scales.h"
 #include "session/options.h"
 #include "session/preview_job.h"
+#include "session/ram_reply.h"
 #include "session/replies.h"
 #include "session/scan_job.h"
 #include "session/verify_job.h"
@@ -42,6 +43,7 @@ Reply Session::add_side_file(std::string_view name, ByteView text) {
   given_.update(text);
   const Status status = read_side_file(std::string(name), text, config_);
   if (!status) warnings_.push_back(status.error());
+  read_model_config(name, text, model_);
   side_file_ = Buffer();
   reply_ = "{}";
   return Reply::ok;
@@ -225,6 +227,8 @@ void Session::finish_inspection() {
   } else {
     pairing_ = find_pairs(inventory, config_, inspection_.values);
   }
+  model_.quant_method = config_.method;
+  identify(inventory, pairing_, model_);
   if (index_error_ && !inspection_.refusal) inspection_.refusal = index_error_;
   if (!index_) return;
   for (Error& warning : index_->warnings) warnings_.push_back(std::move(warning));
@@ -247,7 +251,7 @@ const Error* Session::obstacle() const {
 
 Reply Session::report() {
   if (!inspected_) return refuse({Errc::wrong_state, {}, "nothing was inspected yet"});
-  reply_ = report_reply(inspection_, pairing_, config_, warnings_, set_ ? &*set_ : nullptr);
+  reply_ = report_reply(inspection_, pairing_, config_, model_, warnings_, set_ ? &*set_ : nullptr);
   return Reply::ok;
 }
 
@@ -258,6 +262,13 @@ Reply Session::tensors(uint64_t first, uint64_t count) {
 
 Reply Session::pairs(uint64_t first, uint64_t count) {
   reply_ = pairs_reply(inspection_, pairing_, first, count);
+  return Reply::ok;
+}
+
+Reply Session::ram(std::string_view request) {
+  auto reply = ram_reply(request);
+  if (!reply) return refuse(reply.error());
+  reply_ = std::move(*reply);
   return Reply::ok;
 }
 

@@ -25,6 +25,7 @@
 #include "convert/job.h"
 #include "plan/plan.h"
 #include "quant/pairs.h"
+#include "ram/model_facts.h"
 #include "safetensors/shard_set.h"
 #include "session/inspect_job.h"
 #include "session/resumption.h"
@@ -83,6 +84,9 @@ class Session {
   /// The text of the output's index; needs a plan that has one. Errc: wrong_state.
   Reply output_index();
 
+  /// What loading costs (ram_reply.h); asks for nothing that is open. Errc: invalid_option.
+  Reply ram(std::string_view request);
+
   std::string_view reply() const { return reply_; }
 
  private:
@@ -97,6 +101,7 @@ class Session {
 
   std::vector<Source> sources_;
   QuantConfig config_;
+  ModelFacts model_;
   std::vector<Error> warnings_;  // about side files
   Hash given_;                   // of the side files
   Buffer side_file_;

@@ -60,6 +60,7 @@ class SessionBinding {
   int report() { return static_cast<int>(session_.report()); }
   int tensors(double first, double count) { return page(first, count, &wb::Session::tensors); }
   int pairs(double first, double count) { return page(first, count, &wb::Session::pairs); }
+  int ram(const std::string& request) { return static_cast<int>(session_.ram(request)); }
   int plan() { return static_cast<int>(session_.plan()); }
   int preview() { return static_cast<int>(session_.preview()); }
   int receipt() { return static_cast<int>(session_.receipt()); }
@@ -112,6 +113,7 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .function("report", &SessionBinding::report)
       .function("tensors", &SessionBinding::tensors)
       .function("pairs", &SessionBinding::pairs)
+      .function("ram", &SessionBinding::ram)
       .function("plan", &SessionBinding::plan)
       .function("preview", &SessionBinding::preview)
       .function("receipt", &SessionBinding::receipt)

@@ -108,6 +108,11 @@ class FakeSession implements CoreSession {
     return this.#called(`setOptions ${json}`);
   }
 
+  ram(request: string): Status {
+    this.#called('ram');
+    return this.#reply({ asked: JSON.parse(request) });
+  }
+
   begin(job: Job): Step {
     this.#job = job;
     this.#handedOut = 0;

@@ -17,6 +17,7 @@ import type {
   SinkRequest,
   Unfinished,
 } from './protocol';
+import type { RamReply, RamRequest } from './ram_report';
 import type { ConvertOptions, PairRow, PreviewReport, Receipt, Report, TensorRow } from './report';
 
 export type OnProgress = (progress: Progress) => void;
@@ -60,6 +61,11 @@ export class EngineClient {
   /** The components of a pipeline of the last list; afterwards nothing is open. */
   weigh(choice: string, onProgress?: OnProgress): Promise<ComponentReport[]> {
     return this.#request('weigh', { choice }, onProgress);
+  }
+
+  /** What loading costs on a machine, from the facts of reports; may be asked again as often as wanted. */
+  ram(request: RamRequest): Promise<RamReply> {
+    return this.#request('ram', { request });
   }
 
   tensors(first: number, count: number): Promise<TensorRow[]> {

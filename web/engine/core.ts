@@ -67,6 +67,8 @@ export interface CoreSession {
   report(): Status;
   tensors(first: number, count: number): Status;
   pairs(first: number, count: number): Status;
+  /** JSON of a RamRequest; needs nothing that is open */
+  ram(request: string): Status;
   plan(): Status;
   preview(): Status;
   receipt(): Status;

@@ -131,6 +131,10 @@ export class Engine implements Handlers {
     });
   }
 
+  async ram({ request }: Args<'ram'>): Reply<'ram'> {
+    return (await this.#loaded()).ram(request);
+  }
+
   async tensors({ first, count }: Args<'tensors'>): Reply<'tensors'> {
     return this.#opened().tensors(first, count);
   }

@@ -3,6 +3,7 @@
 import { type CoreFactory, type CoreModule, type CoreSession, type Job, Status, Step } from './core';
 import { CoreCrash, CoreError, type ErrorObject, isErrorCode } from './errors';
 import type { Mark } from './journal';
+import type { RamReply, RamRequest } from './ram_report';
 import type {
   ConvertOptions,
   Decision,
@@ -52,6 +53,16 @@ export class Core {
     const session = this.openSession();
     try {
       return session.addIndex(name, bytes, true);
+    } finally {
+      session.dispose();
+    }
+  }
+
+  /** What loading costs, from the facts of reports. */
+  ram(request: RamRequest): RamReply {
+    const session = this.openSession();
+    try {
+      return session.ram(request);
     } finally {
       session.dispose();
     }
@@ -143,6 +154,10 @@ export class Session {
 
   pairs(first: number, count: number): PairRow[] {
     return this.#unwrap<PairRow[]>(this.#core.pairs(first, count));
+  }
+
+  ram(request: RamRequest): RamReply {
+    return this.#unwrap<RamReply>(this.#core.ram(JSON.stringify(request)));
   }
 
   plan(): PlanReply {

@@ -6,6 +6,7 @@ import type { PinnedRepo } from './hub';
 import type { Layout } from './layouts';
 import type { ComponentReceipt } from './pipeline_convert';
 import type { ComponentReport } from './pipeline_sum';
+import type { RamReply, RamRequest } from './ram_report';
 import type {
   ConvertOptions,
   Decision,
@@ -83,6 +84,8 @@ export interface RequestMap {
   open: { args: { choice: string; together?: readonly string[] | undefined }; reply: Report };
   /** the components of a pipeline, one after the other; none stays open */
   weigh: { args: { choice: string }; reply: ComponentReport[] };
+  /** what loading costs, from the facts in reports; asks for nothing that is open */
+  ram: { args: { request: RamRequest }; reply: RamReply };
   tensors: { args: { first: number; count: number }; reply: TensorRow[] };
   pairs: { args: { first: number; count: number }; reply: PairRow[] };
   preview: { args: { options: ConvertOptions; tensor: string; code: string }; reply: PreviewReport };

@@ -2,6 +2,7 @@
 // same words in C++, JSON, TypeScript, CLI and tests. Nothing here has behaviour.
 import type { ErrorCode } from './errors';
 import type { Traffic } from './http_client';
+import type { RamReport } from './ram_report';
 import type { SourceCheck } from './source';
 
 /** A number the core could not write as a JSON number is spelled out: "NaN", "Infinity", "-Infinity". */
@@ -82,43 +83,6 @@ export interface Decision {
   count: number;
   question: string;
   choices: { choice: string; meaning: string }[];
-}
-
-export interface MemoryTerm {
-  name: string;
-  bytes: number;
-}
-
-/** One stage of one way of loading; `terms` add up to `total_bytes`. */
-export interface MemoryStage {
-  stage: string;
-  total_bytes: number;
-  terms: MemoryTerm[];
-}
-
-export interface LoaderTimeline {
-  loader: string;
-  title: string;
-  source: string;
-  stages: MemoryStage[];
-  /** highest moment, with the stages' overlap (the source still alive while the result grows) */
-  peak_bytes: number;
-  peak_terms: MemoryTerm[];
-  steady_bytes: number;
-}
-
-export interface RamReport {
-  /** weights in memory, by the dtype they are held in */
-  per_dtype: { dtype: 'as_stored' | 'bf16' | 'f16' | 'f32'; bytes: number }[];
-  /** the load-stage table of the InvokeAI fix, for this file */
-  load_stages: {
-    file_read_bytes: number;
-    dequantized_f32_bytes: number;
-    dequantized_bf16_bytes: number;
-    peak_f32_bytes: number;
-    peak_bf16_bytes: number;
-  };
-  loaders: LoaderTimeline[];
 }
 
 export interface Report {

@@ -40,6 +40,8 @@ function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progre
       return to.weigh(request, onProgress);
     case 'open':
       return to.open(request, onProgress);
+    case 'ram':
+      return to.ram(request, onProgress);
     case 'tensors':
       return to.tensors(request, onProgress);
     case 'pairs':
