@@ -56,24 +56,32 @@ struct Dequantizing {
   uint64_t expanded_bytes;   ///< more of those where a scale stands for a block and is repeated over it
 };
 
-// The file stays mapped until the last tensor that views it is gone, so its pages count through all stages; weights
-// that are not quantized and have the compute dtype already stay views for good.
+// The file stays mapped until the last tensor that views it is gone, so what was read of it counts through all stages;
+// weights that are not quantized and have the compute dtype already stay views for good.
 Stages dequantize_dict(const LoadCase& load, const Dequantizing& how) {
   const WeightSums& sums = load.sums.all;
   const HeldAs held_as = own_choice(load, HeldAs::bf16);
   const uint64_t width = held_as_info(held_as).bytes_per_float;
   const uint64_t wide = how.wide_bytes == 0 ? width : how.wide_bytes;
   const uint64_t temporary = how.temporary_bytes == 0 ? width : how.temporary_bytes;
-  const MemoryTerm file = pages("file", sums.stored_bytes);
-  const MemoryTerm widened =
-      anonymous(wide == kF32Bytes ? "float32_weights" : "widened_weights", wide * sums.quantized);
-  Stages stages = {stage("map", {file})};
+  const std::string_view name = wide == kF32Bytes ? "float32_weights" : "widened_weights";
+  // Of the file only what is dequantized was read so far.
+  const MemoryTerm read = pages("file", sums.stored_bytes - sums.others_bytes);
+  Stages stages = {stage("map", {pages("file", sums.stored_bytes)})};
   if (sums.quantized > 0) {
-    const uint64_t bytes = temporary * sums.largest_quantized + how.expanded_bytes * sums.expanded_scales;
-    stages.push_back(stage("dequantize", {file, widened, transient("one_tensor", bytes)}));
+    // The worst moment is at the largest weight, or at the end where much comes behind it.
+    uint64_t held = sums.quantized - sums.after_largest;
+    uint64_t beside = temporary * sums.largest_quantized + how.expanded_bytes * sums.expanded_scales;
+    if (wide * sums.after_largest > beside) {
+      held = sums.quantized;
+      beside = 0;
+    }
+    stages.push_back(stage("dequantize", {read, anonymous(name, wide * held), transient("one_tensor", beside)}));
   }
-  if (wide != width)
-    stages.push_back(stage("cast", {file, widened, transient("one_tensor", width * sums.largest_quantized)}));
+  if (wide != width && sums.quantized > 0) {
+    stages.push_back(stage("cast", {read, anonymous(name, wide * sums.quantized),
+                                    transient("one_tensor", width * sums.largest_quantized)}));
+  }
   const uint64_t made = width * sums.quantized + others_cast(sums, held_as);
   const std::vector<MemoryTerm> resident = {anonymous("weights", made),
                                             pages("mapped_weights", others_kept(sums, held_as))};
@@ -157,8 +165,8 @@ uint64_t largest_file(const LoadCase& load) {
   return bytes;
 }
 
-// Block-scaled weights are widened one by one; every shard stays mapped until all are done.
-Stages transformers_dequantize(const LoadCase& load) { return dequantize_dict(load, {0, 4, 4}); }
+// To float32, times the scales repeated by a view, to the wanted dtype; every shard stays mapped until all are done.
+Stages transformers_dequantize(const LoadCase& load) { return dequantize_dict(load, {0, 8, 0}); }
 
 // Tensors go from the mapped shard to the card one by one, so RAM holds pages only.
 Stages through_to_device(const LoadCase& load) {
@@ -280,12 +288,6 @@ constexpr Limits kAnyFile{0xFF, "", "*", ""};
 constexpr Limits kStableDiffusionCpp{kDiffusion | kEncoders, "", "fp8_scaled fp8_unscaled", "bf16 f16 f32"};
 constexpr Limits kLlamaCpp{kLanguage, "", "", "bf16 f16 f32"};
 
-// Before and after a fix of dequantizing differ only where something is dequantized.
-std::string before_the_fix(const LoadCase& load) {
-  if (load.sums.all.quantized == 0) return "nothing is quantized, so the fix changes nothing";
-  return within<kInvokeKrea>(load);
-}
-
 std::string legacy_scales(const LoadCase& load) {
   if (load.facts.markers) return "the file has comfy_quant markers, which this version does not know";
   return within<kComfyCopied>(load);
@@ -331,7 +333,7 @@ std::string our_own(const LoadCase&) { return {}; }
 constexpr Loader kLoaders[] = {
     {"invokeai_float32", "InvokeAI before the float32 fix (Krea-2, Z-Image)", "6.x, before PR 9429",
      "krea2.py, z_image.py: weight.float() * scale, cast later", "https://github.com/invoke-ai/InvokeAI/pull/9429",
-     float32_first, before_the_fix, true},
+     float32_first, within<kInvokeKrea>, true},
     {"invokeai_bf16", "InvokeAI after the float32 fix (Krea-2, Z-Image)", "6.x, from PR 9429",
      "krea2.py _dequantize_scaled_fp8: each tensor straight to the compute dtype",
      "https://github.com/invoke-ai/InvokeAI/pull/9429", straight_to_half, within<kInvokeKrea>, true},

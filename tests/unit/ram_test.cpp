@@ -183,8 +183,13 @@ TEST_CASE("ram: every row has a source, ends in a steady state, and says why it 
   flux.held_as = HeldAs::f32;
   CHECK(refuses("comfyui_comfy_quant", flux) == "it cannot be told to hold this checkpoint as f32");
 
-  LoadCase plain = case_of(fp8_layers(0, 1));
-  CHECK(refuses("invokeai_float32", plain) == "nothing is quantized, so the fix changes nothing");
+  // Where nothing is quantized the fix changes nothing, so that converting first helps the loader without it.
+  LoadCase plain = fp8;
+  plain.sums.all = converted(fp8.sums.all, HeldAs::bf16);
+  plain.facts.schemes.clear();
+  const Stages before = stages_of("invokeai_float32", plain);
+  CHECK(before.size() == stages_of("invokeai_bf16", plain).size());
+  CHECK(before[highest(before, &MemoryStage::firm_bytes)].firm_bytes() == 0);
 }
 
 TEST_CASE("ram: shards, whole reads, buffers and the context") {
