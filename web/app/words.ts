@@ -102,6 +102,8 @@ export const WORDS: Record<ErrorCode, string> = {
   unknown_assumption: 'An answer was given to a question that this file does not raise. Open the file again.',
   nothing_to_convert: 'Nothing in this file is quantized, so there is nothing to convert.',
   source_changed: 'The file was changed after it was opened. Open it again.',
+  resume_refused:
+    'The unfinished output belongs to another conversion, or its input has changed since. Convert from the beginning.',
   verify_failed: 'What was written is not what was meant to be written. Do not use the new file; try again.',
 
   out_of_memory: 'There was not enough memory. Close other tabs and try again.',

@@ -1,12 +1,13 @@
 // `weighbridge convert` and `weighbridge verify`: the same conversion, into files or against them.
-import { CoreError } from '../engine/errors';
+import { CoreError, toCoreError } from '../engine/errors';
 import type { Core } from '../engine/heap';
-import type { Decision, Receipt } from '../engine/report';
+import { receiptsOf } from '../engine/pipeline_convert';
+import { type Decision, type Receipt, TARGET_NAMES } from '../engine/report';
 import { summedChecks } from '../engine/source_checks';
 import { formatBytes, formatCount, formatExactSize } from '../engine/units';
 import type { ConvertCommand, VerifyCommand } from './args';
 import { type Outcome, runConversion } from './conversion';
-import { convertComponents, receiptsOf } from './convert_pipeline';
+import { convertPipeline } from './convert_pipeline';
 import { type FoundInput, findInput, type OpenedInput } from './input';
 import { decisionList, issueLine, issueList } from './issues_text';
 import { type Print, printError } from './print';
@@ -19,11 +20,16 @@ const DECISION_NEEDED = 3;
 
 export async function convert(core: Core, command: ConvertCommand, print: Print): Promise<number> {
   const found = await findInput(core, command.paths, command.file, command.remote);
-  if (found.choice.kind === 'pipeline') return convertPipeline(core, found, command, print);
+  if (found.choice.kind === 'pipeline') return convertWholePipeline(core, found, command, print);
   const input = await onlyPart(found, command.paths).open();
   const isSet = found.choice.kind === 'set';
-  const target = await closingOnFailure(input, () => targetOf(command.output, command.options, isSet, input.paths));
-  const outcome = await run(core, input, target, command, command.verify);
+  const target = await closingOnFailure(input, () =>
+    targetOf(command.output, command.options, isSet, input.paths, command.resume),
+  );
+  const outcome = await run(core, input, target, command, command.verify).catch((thrown: unknown) => {
+    sayWhatIsKept(target, thrown);
+    throw thrown;
+  });
   return printOutcome(outcome, command.json, print, (receipt) => receiptText(command.output, receipt));
 }
 
@@ -45,10 +51,19 @@ export async function verify(core: Core, command: VerifyCommand, print: Print): 
   }
 }
 
+function sayWhatIsKept({ kept }: Target, thrown: unknown): void {
+  const path = kept();
+  if (path === null || toCoreError(thrown).code === 'resume_refused') return;
+  printError(
+    `weighbridge: what was written is kept in ${plain(path)}.\n` +
+      'The same command with --resume goes on from there; delete it, and the .journal beside it, if you do not want that.\n',
+  );
+}
+
 function run(
   core: Core,
   input: OpenedInput,
-  { sink, options }: Target,
+  { sink, options }: Pick<Target, 'sink' | 'options'>,
   { progress }: { progress: boolean },
   verifyOutput: boolean,
 ): Promise<Outcome> {
@@ -56,14 +71,22 @@ function run(
 }
 
 /** The first component that does not convert is the outcome of all. */
-async function convertPipeline(core: Core, found: FoundInput, command: ConvertCommand, print: Print): Promise<number> {
-  const outcomes = await convertComponents(core, found, command);
-  const failed = outcomes.find(({ outcome }) => outcome.reply.kind !== 'converted');
-  if (failed) {
-    if (!command.json) printError(`${failed.id}:`);
-    return printOutcome(failed.outcome, command.json, print, () => '');
+async function convertWholePipeline(
+  core: Core,
+  found: FoundInput,
+  command: ConvertCommand,
+  print: Print,
+): Promise<number> {
+  if (command.resume) {
+    throw new CoreError('resume_refused', command.output, 'a pipeline is converted from the beginning');
   }
-  const receipts = receiptsOf(outcomes);
+  const { components, report } = await convertPipeline(core, found, command);
+  const last = components.at(-1);
+  if (last !== undefined && report !== null && last.reply.kind !== 'converted') {
+    if (!command.json) printError(`${last.id}:`);
+    return printOutcome({ reply: last.reply, report }, command.json, print, () => '');
+  }
+  const receipts = receiptsOf(components);
   if (command.json) await print(jsonLine({ components: receipts }));
   else for (const { id, receipt } of receipts) await print(receiptText(`${command.output}: ${id}`, receipt));
   return DONE;
@@ -120,7 +143,7 @@ function receiptText(path: string, receipt: Receipt): string {
   const rows: [string, string][] = [
     ['size', formatExactSize(output_bytes)],
     ...(receipt.beside ? [['files', filesText(files)] as [string, string]] : []),
-    ['dtype', { bf16: 'bf16', f16: 'fp16', stored: 'as stored' }[receipt.to]],
+    ['dtype', TARGET_NAMES[receipt.to]],
     ['tensors', `${count(dequantized)} dequantized, ${count(cast)} cast, ${count(copied)} copied as they were`],
     ['left out', `${count(dropped)} scales, markers and the like`],
     ['recipe', `${receipt.recipe}, version ${receipt.version}`],
@@ -142,6 +165,9 @@ function receiptText(path: string, receipt: Receipt): string {
   if (alike.length > 0) rows.push(['carried along', alike.map(({ name }) => name).join(', ')]);
   for (const { name, sha256, says } of summedChecks(receipt.source_checks ?? [])) {
     rows.push(['source', `${name}: SHA-256 ${says}${sha256 === null ? '' : ` (${sha256})`}`]);
+  }
+  if (receipt.resumed_bytes !== undefined) {
+    rows.push(['resumed', `${formatBytes(receipt.resumed_bytes)} were there already, and were checked`]);
   }
   rows.push(...trafficFacts(receipt.traffic));
   for (const note of receipt.notes) rows.push(['note', note]);

@@ -68,6 +68,7 @@ export const ERROR_CODES = [
   'unknown_assumption',
   'nothing_to_convert',
   'source_changed',
+  'resume_refused',
   'verify_failed',
   'out_of_memory',
   'read_failed',

@@ -2,6 +2,8 @@
 // no `name.partial` stands beside it. Works in the page and in the worker.
 
 export const OPFS_PARTIAL_SUFFIX = '.partial';
+/** Beside an unfinished file that can be gone on with. */
+export const OPFS_JOURNAL_SUFFIX = '.journal';
 
 /** `move` renames; every engine that has sync handles has it, but no standard does. */
 export type OpfsHandle = FileSystemFileHandle & { move?: (name: string) => Promise<void> };
@@ -20,10 +22,20 @@ export async function openOpfs(name: string): Promise<File> {
 /** Removes the file and what is left of an unfinished one. Missing ones are no error. */
 export async function removeOpfs(name: string): Promise<void> {
   const root = await navigator.storage.getDirectory();
-  for (const entry of [name, name + OPFS_PARTIAL_SUFFIX]) {
+  for (const entry of [name, name + OPFS_PARTIAL_SUFFIX, name + OPFS_JOURNAL_SUFFIX]) {
     await root.removeEntry(entry).catch((thrown: unknown) => {
       if (!(thrown instanceof DOMException && thrown.name === 'NotFoundError')) throw thrown;
     });
+  }
+}
+
+/** Of an unfinished file; null: none was kept. */
+export async function readOpfsJournal(name: string): Promise<string | null> {
+  const root = await navigator.storage.getDirectory();
+  try {
+    return await (await (await root.getFileHandle(name + OPFS_JOURNAL_SUFFIX)).getFile()).text();
+  } catch {
+    return null;
   }
 }
 
@@ -31,6 +43,8 @@ export interface OpfsEntry {
   name: string;
   size_bytes: number;
   finished: boolean;
+  /** unfinished, with a journal of how far it came */
+  resumable: boolean;
 }
 
 /** What earlier conversions left in this browser, so that it can be offered for download or removal. */
@@ -40,10 +54,13 @@ export async function listOpfs(): Promise<OpfsEntry[]> {
   for await (const handle of root.values()) {
     if (handle instanceof FileSystemFileHandle) sizes.set(handle.name, (await handle.getFile()).size);
   }
-  const entries = [...sizes].map(([name, size_bytes]) => ({
-    name: name.endsWith(OPFS_PARTIAL_SUFFIX) ? name.slice(0, -OPFS_PARTIAL_SUFFIX.length) : name,
-    size_bytes,
-    finished: !name.endsWith(OPFS_PARTIAL_SUFFIX) && !sizes.has(name + OPFS_PARTIAL_SUFFIX),
-  }));
+  const files = [...sizes.keys()].filter((name) => !name.endsWith(OPFS_JOURNAL_SUFFIX));
+  const entries = files.map((file) => {
+    const isPartial = file.endsWith(OPFS_PARTIAL_SUFFIX);
+    const name = isPartial ? file.slice(0, -OPFS_PARTIAL_SUFFIX.length) : file;
+    const finished = !isPartial && !sizes.has(name + OPFS_PARTIAL_SUFFIX);
+    const resumable = !finished && (sizes.get(name + OPFS_JOURNAL_SUFFIX) ?? 0) > 0;
+    return { name, size_bytes: sizes.get(file) ?? 0, finished, resumable };
+  });
   return entries.sort((a, b) => a.name.localeCompare(b.name));
 }

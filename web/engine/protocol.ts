@@ -4,7 +4,9 @@ import type { ErrorObject } from './errors';
 import type { Traffic } from './http_client';
 import type { PinnedRepo } from './hub';
 import type { Layout } from './layouts';
+import type { ComponentReceipt } from './pipeline_convert';
 import type { ComponentReport } from './pipeline_sum';
+import type { RamReply, RamRequest } from './ram_report';
 import type {
   ConvertOptions,
   Decision,
@@ -22,7 +24,7 @@ export type SinkRequest =
   /** a new folder `name` in a folder that the user chose; the only one that takes several files */
   | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   /** origin-private file `name`; the page exports it afterwards */
-  | { kind: 'opfs'; name: string }
+  | { kind: 'opfs'; name: string; goesOn?: boolean }
   /** a download that the service worker feeds; the port leads to the page (download_protocol.ts) */
   | { kind: 'download'; name: string; page: MessagePort }
   /** small outputs only; the reply carries the Blob */
@@ -64,15 +66,26 @@ export interface Located {
   traffic: Traffic;
 }
 
+/** A working copy whose conversion was interrupted. */
+export interface Unfinished {
+  name: string;
+  /** what it was converted with */
+  options: ConvertOptions;
+  written_bytes: number;
+  output_bytes: number;
+}
+
 export interface RequestMap {
   /** what is at an address on a server; the token stays in the worker's memory and goes to the endpoint only */
   locate: { args: { address: string; file: string | null; endpoint: string; token: string }; reply: Located };
   /** what may be opened among these files; ends what was open */
   list: { args: { files: GivenFile[] }; reply: Layout };
-  /** one choice of the last list, by its id; a pipeline's component too */
-  open: { args: { choice: string }; reply: Report };
+  /** one choice of the last list, by its id; a pipeline's component too. `together`: instead, files that are one */
+  open: { args: { choice: string; together?: readonly string[] | undefined }; reply: Report };
   /** the components of a pipeline, one after the other; none stays open */
   weigh: { args: { choice: string }; reply: ComponentReport[] };
+  /** what loading costs, from the facts in reports; asks for nothing that is open */
+  ram: { args: { request: RamRequest }; reply: RamReply };
   tensors: { args: { first: number; count: number }; reply: TensorRow[] };
   pairs: { args: { first: number; count: number }; reply: PairRow[] };
   preview: { args: { options: ConvertOptions; tensor: string; code: string }; reply: PreviewReport };
@@ -80,6 +93,15 @@ export interface RequestMap {
   convert: {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };
     reply: Converted | DecisionsNeeded;
+  };
+  /** working copies that hold a part of a conversion of what is open */
+  unfinished: { args: Record<string, never>; reply: Unfinished[] };
+  /** the sum of what converting every component of a pipeline would write, or all that is undecided in them */
+  planPipeline: { args: { choice: string; options: ConvertOptions }; reply: Planned | DecisionsNeeded };
+  /** every component into a new folder */
+  convertPipeline: {
+    args: { choice: string; options: ConvertOptions; handle: FileSystemDirectoryHandle; name: string; verify: boolean };
+    reply: ComponentReceipt[];
   };
   /** a file that was saved, held against what the last conversion wrote; the receipt then says verified */
   check: { args: { file: File }; reply: Receipt };
@@ -94,13 +116,15 @@ export type ToWorker = {
   [K in RequestKind]: { id: number; kind: K } & RequestMap[K]['args'];
 }[RequestKind];
 
-export type Phase = 'header' | 'scan' | 'convert' | 'verify' | 'closing';
+export type Phase = 'header' | 'scan' | 'recheck' | 'convert' | 'verify' | 'closing';
 
 export interface Progress {
   phase: Phase;
   done_bytes: number;
   /** 0: not known */
   total_bytes: number;
+  /** of a pipeline: the component at hand, by its id */
+  component?: string;
   /** of an input on a server */
   traffic?: Traffic;
 }
