@@ -116,7 +116,11 @@ fuzz: setup ## libFuzzer on the core, FUZZ_SECONDS=60 per target
 bench: setup ## kernels, native and wasm, GB/s
 	@scripts/bench.sh
 
-.PHONY: bench-browser
+.PHONY: bench-browser memory-browser
+memory-browser: core ## memory of Chromium and Firefox while 1 GiB and 12 GiB are converted: limits; 26 GiB of disk
+	@vite build --config tests/bench/browser/vite.config.ts --logLevel warn
+	@node tests/bench/browser_memory.mjs
+
 bench-browser: core ## each browser: converting 1 GiB against a pump of the same bytes; BENCH_GIB=1, 10 minutes, an idle machine
 	@vite build --config tests/bench/browser/vite.config.ts --logLevel warn
 	@node tests/bench/browser_bench.mjs --gib $(or $(BENCH_GIB),1)
