@@ -54,6 +54,10 @@ async function startWatched(sink) {
   await engine.textOf('receipt', MINUTES);
   await downloaded(engine.downloads, 1);
   for (const name of readdirSync(engine.downloads)) rmSync(join(engine.downloads, name));
+  if (sink === 'opfs') {
+    await engine.press('delete-copy');
+    await engine.waitFor('[data-testid="copy-deleted"]');
+  }
   await engine.reload();
   const memory = watchMemory(engine.pid);
   await start(source, sink);
