@@ -205,11 +205,10 @@ function kibOf(pid, field) {
 }
 
 /**
- * How far the browser's processes grow from now on: the sum over processes of (peak - resident now), from the peaks
+ * How far the processes of a browser, all below `root`, grow from now on: the sum over processes of (peak - resident now), from the peaks
  * that the kernel keeps, so nothing falls between two samples. A process that appears later counts in full.
  */
-export function watchMemory(browser) {
-  const root = browser.process().pid;
+export function watchMemory(root) {
   const before = new Map();
   for (const pid of processTree(root)) {
     try {

@@ -236,18 +236,25 @@ async function fetchRows(shown: OpenCheckpoint, show: (next: OpenCheckpoint) => 
   try {
     const pairs = await allRows((first, count) => client.pairs(first, count));
     show({ ...shown, pairs, rows: 'pairs' });
-    const tensors = await allRows((first, count) => client.tensors(first, count));
+    // What is looked at first is there at once; all of 300,000 take a while.
+    const beginning = await client.tensors(0, PAGE_ROWS);
+    show({ ...shown, pairs, tensors: beginning, rows: 'pairs' });
+    const tensors = await allRows((first, count) => client.tensors(first, count), beginning);
     show({ ...shown, pairs, tensors, rows: 'all' });
   } catch (thrown) {
     show({ ...shown, rows: toCoreError(thrown) });
   }
 }
 
-async function allRows<T>(page: (first: number, count: number) => Promise<T[]>): Promise<T[]> {
-  const all: T[] = [];
-  for (;;) {
+async function allRows<T>(
+  page: (first: number, count: number) => Promise<T[]>,
+  beginning: readonly T[] = [],
+): Promise<T[]> {
+  const all = [...beginning];
+  while (all.length % PAGE_ROWS === 0) {
     const rows = await page(all.length, PAGE_ROWS);
+    if (rows.length === 0) break;
     for (const row of rows) all.push(row);
-    if (rows.length < PAGE_ROWS) return all;
   }
+  return all;
 }
