@@ -282,7 +282,7 @@ constexpr Limits kComfyCopied{kDiffusion | kEncoders, "", "fp8_scaled fp8_unscal
 constexpr Limits kDiffusers{kDiffusion | kind_bit(ModelKind::text_encoder), "", "", "bf16 f16 f32"};
 constexpr Limits kTransformers{
     kEncoders, "", "fp8_scaled int8 compressed_int gptq awq gptq_or_awq bnb_4bit bnb_int8 hqq quanto torchao mxfp4",
-    ""};
+    "bf16 f16 f32"};
 constexpr Limits kVllm{kLanguage, "", "fp8_scaled int8 compressed_int gptq awq gptq_or_awq bnb_4bit mxfp4 nvfp4", ""};
 constexpr Limits kAnyFile{0xFF, "", "*", ""};
 constexpr Limits kStableDiffusionCpp{kDiffusion | kEncoders, "", "fp8_scaled fp8_unscaled", "bf16 f16 f32"};
@@ -302,6 +302,8 @@ std::string configured(const LoadCase& load) {
 }
 
 std::string plain_transformers(const LoadCase& load) {
+  if (load.sums.all.quantized > 0 && load.held_as != HeldAs::stored)
+    return "it keeps quantized weights as they are stored";
   const std::string refusal = within<kTransformers>(load);
   return refusal.empty() ? configured(load) : refusal;
 }
