@@ -117,7 +117,7 @@ bench: setup ## kernels, native and wasm, GB/s
 	@scripts/bench.sh
 
 .PHONY: bench-browser memory-browser
-memory-browser: core ## memory of Chromium and Firefox while 1 GiB and 12 GiB are converted: limits; 26 GiB of disk
+memory-browser: core ## memory of Chromium and Firefox while 1 GiB and 12 GiB (Firefox: 4) are converted; limits; 26 GiB of disk
 	@vite build --config tests/bench/browser/vite.config.ts --logLevel warn
 	@node tests/bench/browser_memory.mjs
 
