@@ -85,6 +85,9 @@ Stages dequantize_dict(const LoadCase& load, const Dequantizing& how) {
   const uint64_t made = width * sums.quantized + others_cast(sums, held_as);
   const std::vector<MemoryTerm> resident = {anonymous("weights", made),
                                             pages("mapped_weights", others_kept(sums, held_as))};
+  // The others are read last, while the pages of what was dequantized are still there.
+  if (wide == width && sums.quantized > 0 && others_kept(sums, held_as) > 0)
+    stages.push_back(stage("cast", {pages("file", sums.stored_bytes), resident[0]}));
   stages.push_back(stage("resident", resident));
   use(stages, load, resident, made + others_kept(sums, held_as), 0);
   return stages;
