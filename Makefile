@@ -116,6 +116,15 @@ fuzz: setup ## libFuzzer on the core, FUZZ_SECONDS=60 per target
 bench: setup ## kernels, native and wasm, GB/s
 	@scripts/bench.sh
 
+.PHONY: bench-browser memory-browser
+memory-browser: core ## memory of Chromium and Firefox while 1 GiB and 12 GiB (Firefox: 4) are converted; limits; 26 GiB of disk
+	@vite build --config tests/bench/browser/vite.config.ts --logLevel warn
+	@node tests/bench/browser_memory.mjs
+
+bench-browser: core ## each browser: converting 1 GiB against a pump of the same bytes; BENCH_GIB=1, 10 minutes, an idle machine
+	@vite build --config tests/bench/browser/vite.config.ts --logLevel warn
+	@node tests/bench/browser_bench.mjs --gib $(or $(BENCH_GIB),1)
+
 .PHONY: bench-remote remote-big
 bench-remote: cli ## a repo of 163 shards, 91,000 tensors over 50 ms: requests, bytes and (on an idle machine) time against limits
 	@node tests/bench/remote_bench.mjs

@@ -56,27 +56,38 @@ struct Dequantizing {
   uint64_t expanded_bytes;   ///< more of those where a scale stands for a block and is repeated over it
 };
 
-// The file stays mapped until the last tensor that views it is gone, so its pages count through all stages; weights
-// that are not quantized and have the compute dtype already stay views for good.
+// The file stays mapped until the last tensor that views it is gone, so what was read of it counts through all stages;
+// weights that are not quantized and have the compute dtype already stay views for good.
 Stages dequantize_dict(const LoadCase& load, const Dequantizing& how) {
   const WeightSums& sums = load.sums.all;
   const HeldAs held_as = own_choice(load, HeldAs::bf16);
   const uint64_t width = held_as_info(held_as).bytes_per_float;
   const uint64_t wide = how.wide_bytes == 0 ? width : how.wide_bytes;
   const uint64_t temporary = how.temporary_bytes == 0 ? width : how.temporary_bytes;
-  const MemoryTerm file = pages("file", sums.stored_bytes);
-  const MemoryTerm widened =
-      anonymous(wide == kF32Bytes ? "float32_weights" : "widened_weights", wide * sums.quantized);
-  Stages stages = {stage("map", {file})};
+  const std::string_view name = wide == kF32Bytes ? "float32_weights" : "widened_weights";
+  // Of the file only what is dequantized was read so far.
+  const MemoryTerm read = pages("file", sums.stored_bytes - sums.others_bytes);
+  Stages stages = {stage("map", {pages("file", sums.stored_bytes)})};
   if (sums.quantized > 0) {
-    const uint64_t bytes = temporary * sums.largest_quantized + how.expanded_bytes * sums.expanded_scales;
-    stages.push_back(stage("dequantize", {file, widened, transient("one_tensor", bytes)}));
+    // The worst moment is at the largest weight, or at the end where much comes behind it.
+    uint64_t held = sums.quantized - sums.after_largest;
+    uint64_t beside = temporary * sums.largest_quantized + how.expanded_bytes * sums.expanded_scales;
+    if (wide * sums.after_largest > beside) {
+      held = sums.quantized;
+      beside = 0;
+    }
+    stages.push_back(stage("dequantize", {read, anonymous(name, wide * held), transient("one_tensor", beside)}));
   }
-  if (wide != width)
-    stages.push_back(stage("cast", {file, widened, transient("one_tensor", width * sums.largest_quantized)}));
+  if (wide != width && sums.quantized > 0) {
+    stages.push_back(stage("cast", {read, anonymous(name, wide * sums.quantized),
+                                    transient("one_tensor", width * sums.largest_quantized)}));
+  }
   const uint64_t made = width * sums.quantized + others_cast(sums, held_as);
   const std::vector<MemoryTerm> resident = {anonymous("weights", made),
                                             pages("mapped_weights", others_kept(sums, held_as))};
+  // The others are read last, while the pages of what was dequantized are still there.
+  if (wide == width && sums.quantized > 0 && others_kept(sums, held_as) > 0)
+    stages.push_back(stage("cast", {pages("file", sums.stored_bytes), resident[0]}));
   stages.push_back(stage("resident", resident));
   use(stages, load, resident, made + others_kept(sums, held_as), 0);
   return stages;
@@ -119,17 +130,36 @@ Stages keep_read(const LoadCase& load) {
   return stages;
 }
 
-// A view of the file where the dtype is right, a copy where it is not.
-Stages view_or_cast(const LoadCase& load) {
+// What a cast to the wanted dtype leaves in the mapping.
+uint64_t kept_bytes(const LoadCase& load, const WeightSums& sums) {
+  const uint64_t scaled = load.held_as == HeldAs::stored ? sums.stored_bytes - sums.others_bytes : 0;
+  return others_kept(sums, load.held_as) + scaled;
+}
+
+// A view of the file where the dtype is right, a copy where it is not. `open_bytes`: mapped at once.
+Stages view_or_cast(const LoadCase& load, uint64_t open_bytes) {
   const WeightSums& sums = load.sums.all;
-  const HeldAs held_as = load.held_as;
-  const uint64_t kept =
-      others_kept(sums, held_as) + (held_as == HeldAs::stored ? sums.stored_bytes - sums.others_bytes : 0);
-  const MemoryTerm cast = anonymous("weights", others_cast(sums, held_as));
-  Stages stages = {stage("map", {pages("file", sums.stored_bytes), cast}),
+  const uint64_t kept = kept_bytes(load, sums);
+  const MemoryTerm cast = anonymous("weights", others_cast(sums, load.held_as));
+  Stages stages = {stage("map", {pages("file", open_bytes), cast}),
                    stage("resident", {cast, pages("mapped_weights", kept)})};
   use(stages, load, stages.back().terms, cast.bytes + kept, 0);
   return stages;
+}
+
+Stages all_mapped(const LoadCase& load) { return view_or_cast(load, load.sums.all.stored_bytes); }
+
+// A shard of which no view is left is closed before the next is opened.
+Stages shard_by_shard(const LoadCase& load) {
+  uint64_t viewed = 0;
+  uint64_t largest_closed = 0;
+  for (const WeightSums& file : load.sums.files) {
+    if (kept_bytes(load, file) > 0)
+      viewed += file.stored_bytes;
+    else
+      largest_closed = std::max(largest_closed, file.stored_bytes);
+  }
+  return view_or_cast(load, viewed + largest_closed);
 }
 
 uint64_t largest_file(const LoadCase& load) {
@@ -138,8 +168,8 @@ uint64_t largest_file(const LoadCase& load) {
   return bytes;
 }
 
-// Block-scaled weights are widened one by one; every shard stays mapped until all are done.
-Stages transformers_dequantize(const LoadCase& load) { return dequantize_dict(load, {0, 4, 4}); }
+// To float32, times the scales repeated by a view, to the wanted dtype; every shard stays mapped until all are done.
+Stages transformers_dequantize(const LoadCase& load) { return dequantize_dict(load, {0, 8, 0}); }
 
 // Tensors go from the mapped shard to the card one by one, so RAM holds pages only.
 Stages through_to_device(const LoadCase& load) {
@@ -255,17 +285,11 @@ constexpr Limits kComfyCopied{kDiffusion | kEncoders, "", "fp8_scaled fp8_unscal
 constexpr Limits kDiffusers{kDiffusion | kind_bit(ModelKind::text_encoder), "", "", "bf16 f16 f32"};
 constexpr Limits kTransformers{
     kEncoders, "", "fp8_scaled int8 compressed_int gptq awq gptq_or_awq bnb_4bit bnb_int8 hqq quanto torchao mxfp4",
-    ""};
+    "bf16 f16 f32"};
 constexpr Limits kVllm{kLanguage, "", "fp8_scaled int8 compressed_int gptq awq gptq_or_awq bnb_4bit mxfp4 nvfp4", ""};
 constexpr Limits kAnyFile{0xFF, "", "*", ""};
 constexpr Limits kStableDiffusionCpp{kDiffusion | kEncoders, "", "fp8_scaled fp8_unscaled", "bf16 f16 f32"};
 constexpr Limits kLlamaCpp{kLanguage, "", "", "bf16 f16 f32"};
-
-// Before and after a fix of dequantizing differ only where something is dequantized.
-std::string before_the_fix(const LoadCase& load) {
-  if (load.sums.all.quantized == 0) return "nothing is quantized, so the fix changes nothing";
-  return within<kInvokeKrea>(load);
-}
 
 std::string legacy_scales(const LoadCase& load) {
   if (load.facts.markers) return "the file has comfy_quant markers, which this version does not know";
@@ -281,6 +305,8 @@ std::string configured(const LoadCase& load) {
 }
 
 std::string plain_transformers(const LoadCase& load) {
+  if (load.sums.all.quantized > 0 && load.held_as != HeldAs::stored)
+    return "it keeps quantized weights as they are stored";
   const std::string refusal = within<kTransformers>(load);
   return refusal.empty() ? configured(load) : refusal;
 }
@@ -312,7 +338,7 @@ std::string our_own(const LoadCase&) { return {}; }
 constexpr Loader kLoaders[] = {
     {"invokeai_float32", "InvokeAI before the float32 fix (Krea-2, Z-Image)", "6.x, before PR 9429",
      "krea2.py, z_image.py: weight.float() * scale, cast later", "https://github.com/invoke-ai/InvokeAI/pull/9429",
-     float32_first, before_the_fix, true},
+     float32_first, within<kInvokeKrea>, true},
     {"invokeai_bf16", "InvokeAI after the float32 fix (Krea-2, Z-Image)", "6.x, from PR 9429",
      "krea2.py _dequantize_scaled_fp8: each tensor straight to the compute dtype",
      "https://github.com/invoke-ai/InvokeAI/pull/9429", straight_to_half, within<kInvokeKrea>, true},
@@ -329,10 +355,10 @@ constexpr Loader kLoaders[] = {
     {"comfyui_no_mmap", "ComfyUI --disable-mmap", "0.4 and later", "comfy/utils.py load_torch_file",
      "https://github.com/comfyanonymous/ComfyUI/blob/master/comfy/utils.py", keep_read, within<kComfy>, true},
     {"diffusers", "diffusers from_pretrained, low_cpu_mem_usage", "0.42.1", "models/model_loading_utils.py",
-     "https://github.com/huggingface/diffusers/blob/v0.42.1/src/diffusers/models/model_loading_utils.py", view_or_cast,
-     within<kDiffusers>},
+     "https://github.com/huggingface/diffusers/blob/v0.42.1/src/diffusers/models/model_loading_utils.py",
+     shard_by_shard, within<kDiffusers>},
     {"transformers", "transformers from_pretrained", "5.24.0", "core_model_loading.py",
-     "https://github.com/huggingface/transformers/blob/v5.24.0/src/transformers/core_model_loading.py", view_or_cast,
+     "https://github.com/huggingface/transformers/blob/v5.24.0/src/transformers/core_model_loading.py", all_mapped,
      plain_transformers},
     {"transformers_dequantize", "transformers with dequantize=True", "5.24.0", "integrations/finegrained_fp8.py",
      "https://github.com/huggingface/transformers/blob/v5.24.0/src/transformers/integrations/finegrained_fp8.py",
@@ -347,8 +373,8 @@ constexpr Loader kLoaders[] = {
      "https://github.com/huggingface/safetensors/blob/v0.8.0/bindings/python/py_src/safetensors/torch.py", read_buffer,
      within<kAnyFile>, false, Purpose::tensors},
     {"safetensors_mmap", "safetensors load_file, as stored", "0.8.0", "bindings/python/src/lib.rs",
-     "https://github.com/huggingface/safetensors/blob/v0.8.0/bindings/python/src/lib.rs", view_or_cast,
-     within<kAnyFile>, false, Purpose::tensors},
+     "https://github.com/huggingface/safetensors/blob/v0.8.0/bindings/python/src/lib.rs", all_mapped, within<kAnyFile>,
+     false, Purpose::tensors},
     {"stable_diffusion_cpp", "stable-diffusion.cpp, no mapping", "97d2990 (2026-08)", "src/model.cpp",
      "https://github.com/leejet/stable-diffusion.cpp/blob/master/model.cpp", stable_diffusion_cpp,
      within<kStableDiffusionCpp>},

@@ -21,10 +21,10 @@ struct Pool {
   bool (*counts)(const MemoryTerm&);
   std::vector<Limit> limits;  ///< ascending; above the last: `beyond`
   Fit beyond = Fit::will_be_killed;
+  bool mappings = false;  ///< a mapped file counts whole, read or not, for as long as any of it is used
 };
 
 bool is_firm(const MemoryTerm& term) { return term.is_firm(); }
-bool in_ram(const MemoryTerm& term) { return term.in_ram(); }
 bool is_on_device(const MemoryTerm& term) { return !term.in_ram(); }
 bool is_not_pages(const MemoryTerm& term) { return term.kind != TermKind::file_pages; }
 
@@ -37,7 +37,11 @@ std::vector<Pool> pools_of(const Machine& machine, bool splits) {
        unified ? is_not_pages : is_firm,
        {{Fit::fits, free}, {Fit::fits_if_closed, machine.ram_bytes}, {Fit::will_swap, with_swap}}}};
   if (machine.kind == MachineKind::windows) {
-    pools.push_back({"commit", in_ram, {{Fit::fits, free + machine.swap_bytes}, {Fit::fits_if_closed, with_swap}}});
+    pools.push_back({"commit",
+                     is_firm,
+                     {{Fit::fits, free + machine.swap_bytes}, {Fit::fits_if_closed, with_swap}},
+                     Fit::will_be_killed,
+                     true});
   }
   if (machine.vram_bytes && *machine.vram_bytes > 0 && !unified && !splits) {
     // Windows lets a full card spill into RAM; elsewhere the allocation fails.
@@ -51,12 +55,16 @@ MachineVerdict judge_pool(const Stages& stages, const Pool& pool) {
   MachineVerdict verdict;
   verdict.pool = pool.name;
   uint64_t largest_term = 0;
+  uint64_t mapped = 0;  // the most of any stage so far
   for (size_t i = 0; i < stages.size(); ++i) {
-    uint64_t need = 0;
+    mapped = std::max(mapped, stages[i].file_pages());
+    const bool mapping = pool.mappings && stages[i].file_pages() > 0;
+    uint64_t need = mapping ? mapped : 0;
     const MemoryTerm* largest = nullptr;
     for (const MemoryTerm& term : stages[i].terms) {
-      if (!pool.counts(term)) continue;
-      need += term.bytes;
+      const bool page = term.kind == TermKind::file_pages;
+      if (!pool.counts(term) && !(mapping && page)) continue;
+      need += page ? 0 : term.bytes;
       if (!largest || term.bytes > largest->bytes) largest = &term;
     }
     if (!largest || (i > 0 && need <= verdict.need_bytes)) continue;

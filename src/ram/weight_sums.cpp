@@ -11,6 +11,7 @@ constexpr SumField kSumFields[] = {
     {"quantized", &WeightSums::quantized},
     {"quantized_bytes", &WeightSums::quantized_bytes},
     {"largest_quantized", &WeightSums::largest_quantized},
+    {"after_largest", &WeightSums::after_largest},
     {"largest_tensor_bytes", &WeightSums::largest_tensor_bytes},
     {"largest_tensor_floats", &WeightSums::largest_tensor_floats},
     {"others_bytes", &WeightSums::others_bytes},
@@ -54,6 +55,7 @@ void add_quantized(WeightSums& sums, const Tensor& tensor, const Pair& pair, uin
   sums.quantized += elements;
   sums.quantized_bytes += tensor.bytes();
   sums.parameters += elements;
+  sums.after_largest = elements < sums.largest_quantized ? sums.after_largest + elements : 0;
   sums.largest_quantized = std::max(sums.largest_quantized, elements);
   sums.largest_tensor_floats = std::max(sums.largest_tensor_floats, elements);
   if (pair.granularity == Granularity::block || pair.granularity == Granularity::group)

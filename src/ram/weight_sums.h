@@ -19,6 +19,7 @@ struct WeightSums {
   uint64_t quantized = 0;              ///< logical elements of the quantized weights
   uint64_t quantized_bytes = 0;        ///< their payloads as stored
   uint64_t largest_quantized = 0;      ///< logical elements of the largest
+  uint64_t after_largest = 0;          ///< logical elements of the quantized weights behind it in file order
   uint64_t largest_tensor_bytes = 0;   ///< as stored, of any tensor
   uint64_t largest_tensor_floats = 0;  ///< logical elements of the largest float parameter, quantized or not
   uint64_t others_bytes = 0;           ///< the others as stored

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "ram/activations.h"
 #include "ram/help.h"
 
 namespace wb {
@@ -207,6 +208,22 @@ void write_kv_cache(JsonWriter& json, const KvCache& cache) {
   json.end_array().end_object();
 }
 
+// Of the diffusion model among the components, if there is one.
+void write_activations(JsonWriter& json, const std::vector<Component>& components) {
+  for (const Component& component : components) {
+    if (component.load.facts.kind != ModelKind::diffusion_model) continue;
+    const Activations found = activations(component.load.facts);
+    json.key("activations").begin_object().field("estimate", found.bytes > 0);
+    if (found.bytes > 0) {
+      json.field("bytes", found.bytes).field("formula", std::string_view(found.formula));
+      json.field("source", found.source).end_object();
+    } else {
+      json.field("missing", std::string_view(found.missing)).end_object();
+    }
+    return;
+  }
+}
+
 void write_help(JsonWriter& json, const LoaderTimeline& helped, const Request& request, bool with_arrangement) {
   json.key("help").begin_object().field("loader", helped.loader->id);
   if (with_arrangement) json.field("arrangement", arrangement_name(helped.arrangement));
@@ -295,6 +312,7 @@ Result<std::string> ram_reply(std::string_view text) {
       break;
     }
   }
+  write_activations(json, request.components);
   if (const LoaderTimeline* helped = helped_row(rows)) write_help(json, *helped, request, with_arrangement);
   json.end_object();
   return reply;

@@ -189,7 +189,7 @@ describe('the page in Chromium', { timeout: 20 * MINUTES }, () => {
     );
 
     await watchPauses(page);
-    const memory = watchMemory(browser);
+    const memory = watchMemory(browser.process().pid);
     const clock = Date.now();
     const output = await convertAndSave({ page, downloads }, report.bf16_data_bytes);
     const seconds = (Date.now() - clock) / 1000;

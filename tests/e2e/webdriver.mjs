@@ -81,6 +81,7 @@ export async function openMiniBrowser(folder, url) {
   const port = await freePort();
   const driver = spawn('dbus-run-session', ['--', 'WebKitWebDriver', `--port=${port}`], {
     stdio: 'ignore',
+    detached: true, // a group of its own: the bus does not take the driver along when it ends
     env: {
       PATH: process.env.PATH,
       HOME: home,
@@ -113,7 +114,7 @@ export async function openMiniBrowser(folder, url) {
     screenshot: async (path) => writeFileSync(path, Buffer.from(await session.call('GET', '/screenshot'), 'base64')),
     close: async () => {
       await session.call('DELETE', '').catch(() => {});
-      driver.kill();
+      process.kill(-driver.pid);
       stop();
     },
   };

@@ -79,7 +79,7 @@ TEST_CASE("report: every reply has the keys that the page expects") {
   REQUIRE(pump.plan(R"({"to":"bf16","others":"keep","assume":{"scale_missing":"raw"}})") == Reply::ok);
   const Json plan = Json::parse(pump.session.reply());
   const std::string plan_keys =
-      "cast copied copies_only dequantized dropped files index kept_quantized notes others output_bytes "
+      "cast copied copies_only dequantized dropped files fingerprint index kept_quantized notes others output_bytes "
       "output_header_bytes "
       "read_bytes recipe tensors to";
   CHECK(keys(plan) == plan_keys);

@@ -1,5 +1,6 @@
 // What `ram` says in words and tables.
 import type {
+  Activations,
   Arrangement,
   DtypeBytes,
   Fit,
@@ -80,6 +81,7 @@ export function memoryText(memory: RamReply): string[] {
   if (refusing.length > 0)
     sections.push(`Not for this checkpoint\n${table([{ title: 'loader' }, { title: 'because' }], refusing)}\n`);
   if (memory.kv_cache) sections.push(kvText(memory.kv_cache));
+  if (memory.activations) sections.push(activationsText(memory.activations));
   if (memory.help && memory.help.rows.length > 0)
     sections.push(`What would take less than ${memory.help.loader}, best first\n${helpTable(memory.help.rows)}\n`);
   return sections;
@@ -157,6 +159,11 @@ function kvText({ tokens, bytes, known, missing, lines }: KvCache): string {
   if (lines.length > 1) rows.push(['sum', ...amounts(bytes), '']);
   const note = missing === undefined ? '' : `  ${known ? 'not in it' : 'unknown'}: ${missing}\n`;
   return `${title}\n${rows.length > 0 ? `${table(columns, rows)}\n` : ''}${note}`;
+}
+
+function activationsText(found: Activations): string {
+  if (!found.estimate) return `Activations while sampling: not estimated, ${found.missing}\n`;
+  return `Activations while sampling, an estimate\n  ${formatBinary(found.bytes)} = ${found.formula} (${found.source})\n`;
 }
 
 function helpTable(rows: readonly HelpRow[]): string {

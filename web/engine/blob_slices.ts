@@ -1,16 +1,18 @@
 // A blob read in slices, for engines without byte streams. Windows are served from slices of 4 MiB,
-// since every slice costs milliseconds, and a slice is freed the moment nobody needs it: WebKit lets
-// dead ArrayBuffers pile up to a gigabyte.
+// since every slice costs milliseconds; the one after is asked for ahead; and a slice is freed the moment
+// nobody needs it: WebKit lets dead ArrayBuffers pile up to a gigabyte.
 import { checkLength } from './source';
 
 const SLICE_BYTES = 4 * 1024 * 1024;
-/** Windows in flight touch this many slices at most: two windows that follow each other, a border between. */
-const SLICES_MAX = 2;
+/** Windows in flight touch two at most (they follow each other, a border between); the third is read ahead. */
+const SLICES_MAX = 3;
 
 export class BlobSlices {
   readonly #name: string;
   readonly #blob: Blob;
   readonly #slices = new Map<number, Slice>();
+  /** where the last window ended: only what goes on there is worth reading ahead */
+  #position = -1;
 
   constructor(name: string, blob: Blob) {
     this.#name = name;
@@ -26,6 +28,9 @@ export class BlobSlices {
       copies.push(slice.copy(at, until, bytes.subarray(at - begin, until - begin)));
       at = until;
     }
+    const next = Math.ceil(end / SLICE_BYTES) * SLICE_BYTES;
+    if (begin === this.#position && next < this.#blob.size) this.#sliceAt(next);
+    this.#position = end;
     await Promise.all(copies);
     return bytes;
   }

@@ -8,8 +8,6 @@ import { type ByteSource, checkLength, checkRange } from './source';
 
 /** Below this a lone window is not worth a stream or a large slice, and must not end the one that runs. */
 const SEQUENTIAL_WINDOW_BYTES_MIN = 512 * 1024;
-/** A stream covers this much at most: an engine that buffers ahead without bound then has a bound. */
-const STREAM_BYTES_MAX = 64 * 1024 * 1024;
 const BUFFER_BYTES = 1024 * 1024;
 const FREE_BUFFERS_MAX = 4;
 const SAMPLE_BYTES = 4096;
@@ -96,7 +94,7 @@ export class BlobSource implements ByteSource {
     const running = this.#stream;
     if (running?.position === begin && end <= running.end) return running;
     void running?.cancel();
-    this.#stream = new BlobStream(this.#blob, begin, Math.max(end, Math.min(this.size, begin + STREAM_BYTES_MAX)));
+    this.#stream = new BlobStream(this.#blob, begin, this.size);
     return this.#stream;
   }
 

@@ -6,6 +6,7 @@ import type { DownloadRequest, FromDownload, Pong, ToDownload, ToPage, ToService
 import { CoreError } from './errors';
 import type { ByteSink } from './sink';
 
+/** Larger ones measured no faster, and half as fast in WebKitGTK. */
 const CHUNK_BYTES = 1024 * 1024;
 /** How many chunks may be on their way: the bound of what the service worker holds. */
 const CREDITS = 3;

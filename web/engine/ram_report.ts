@@ -198,6 +198,11 @@ export interface KvCache {
   }[];
 }
 
+/** Memory that a diffusion model needs beside its weights while it samples; an estimate, where there is one. */
+export type Activations =
+  | { estimate: true; bytes: number; formula: string; source: string }
+  | { estimate: false; missing: string };
+
 export interface HelpRow {
   /** another loader, converting first, holding as another dtype, another arrangement of the components */
   action: 'other_loader' | 'convert_first' | 'hold_as' | 'arrange';
@@ -221,6 +226,8 @@ export interface RamReply {
   loaders: LoaderTimeline[];
   /** only of a language model with context_tokens */
   kv_cache?: KvCache;
+  /** only of a diffusion model; part of no stage */
+  activations?: Activations;
   /** what would take less than one row does: the one that was asked for, else the one that needs the most */
   help?: { loader: string; arrangement?: Arrangement; rows: HelpRow[] };
 }

@@ -28,7 +28,8 @@ def count(shape):
 
 
 def write_file(path, tensors):
-    """tensors: [(name, dtype, shape)]"""
+    """tensors: [(name, dtype, shape)]; in the order of the safetensors library, widest dtype first, then by name"""
+    tensors = sorted(tensors, key=lambda each: (-SIZES[each[1]], each[0]))
     header, at = {}, 0
     for name, dtype, shape in tensors:
         end = at + count(shape) * SIZES[dtype]
@@ -73,8 +74,9 @@ def fp8_diffusion(folder):
     for i in range(16):
         tensors.append((f"blocks.{i}.mlp.up.weight", "F8_E4M3", (16384, 6144)))
         tensors.append((f"blocks.{i}.mlp.up.weight_scale", "F32", ()))
-    tensors += [(f"txtfusion.{i}.weight", "BF16", (6144, 6144)) for i in range(3)]
-    tensors += [(f"tmlp.{i}.weight", "F32", (6144, 2048)) for i in range(2)]
+    # named after no family, so that every loader of fp8 diffusion models takes it
+    tensors += [(f"others.{i}.weight", "BF16", (6144, 6144)) for i in range(3)]
+    tensors += [(f"others.{i + 3}.weight", "F32", (6144, 2048)) for i in range(2)]
     write_file(folder / "model.safetensors", tensors)
 
 

@@ -80,7 +80,7 @@ def run(command):
     process.stdin.write("\n")
     process.stdin.flush()
     highest, samples = counted.anonymous, 0
-    while not select.select([process.stdout], [], [], 0.001)[0]:
+    while not select.select([process.stdout], [], [], 0.003)[0]:
         highest = max(highest, status(pid).anonymous)
         samples += 1
     if process.stdout.readline().strip() != "loaded":

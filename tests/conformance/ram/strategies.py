@@ -82,12 +82,16 @@ def in_place(state):
 
 
 def keep_mapped(path):
-    """ComfyUI's mixed precision layers, InvokeAI's Ideogram-4: parameters are views; a layer is widened when used."""
+    """ComfyUI's mixed precision layers, InvokeAI's Ideogram-4: parameters are views; a layer is widened when used.
+
+    Two steps, as a sampler takes many: from the second on all pages of the file are there.
+    """
     held = Held(load_file(only(path)))
-    for tensor in held.parameters():
-        touch(tensor)
-        if tensor.dtype == torch.float8_e4m3fn:
-            tensor.to(torch.bfloat16)
+    for _ in range(2):
+        for tensor in held.parameters():
+            touch(tensor)
+            if tensor.dtype == torch.float8_e4m3fn:
+                tensor.to(torch.bfloat16)
     return held
 
 
