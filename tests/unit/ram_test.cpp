@@ -350,7 +350,8 @@ TEST_CASE("model facts: the kind and the family, from names or from config.json"
   };
   const Row rows[] = {{"model.diffusion_model.txtfusion.0.x", ModelKind::diffusion_model, "krea2"},
                       {"double_stream_modulation_img.lin.weight", ModelKind::diffusion_model, "flux2"},
-                      {"cap_embedder.0.weight", ModelKind::diffusion_model, "z_image"},
+                      {"cap_pad_token", ModelKind::diffusion_model, "z_image"},
+                      {"cap_embedder.0.weight", ModelKind::diffusion_model, ""},  // Lumina 2 has it too
                       {"txt_norm.weight", ModelKind::diffusion_model, "qwen_image"},
                       {"double_blocks.0.x", ModelKind::diffusion_model, ""},
                       {"decoder.conv_in.weight", ModelKind::vae, ""},
