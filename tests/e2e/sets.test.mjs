@@ -308,7 +308,10 @@ describe('sets in Chromium', { timeout: 300_000 }, () => {
     // names that collide are refused
     await press(page, 'other-choices');
     await openTogether(1, 2);
-    assert.match(await textOf(page, 'verdict'), /b\.norm stands in b\.safetensors and c\.safetensors.*duplicate_tensor/);
+    assert.match(
+      await textOf(page, 'verdict'),
+      /b\.norm stands in b\.safetensors and c\.safetensors.*duplicate_tensor/,
+    );
     assert.deepEqual(faults, []);
   });
 

@@ -12,7 +12,7 @@ import { Checkpoint } from '../../web/engine/pipeline';
 import { chooseRemote, findRemote, type RemoteOptions } from '../../web/engine/remote_tree';
 import type { Report } from '../../web/engine/report';
 import { deepseekSet, SHARDS } from '../support/deepseek_set.mjs';
-import { bytesContent, startHub, type TestHub } from '../support/hub_server.mjs';
+import { bytesContent, sparseContent, startHub, type TestHub } from '../support/hub_server.mjs';
 import { fp8Weight, safetensors, scalar } from './checkpoints';
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -204,6 +204,38 @@ test('a file and an index at any address; what the index names is looked for bes
   hub.forget();
   expect(await codeOf(open(`${hub.cdnUrl}/evil/model.safetensors.index.json`))).not.toBe('nothing');
   expect(hub.log.every(({ path }) => path.startsWith('/evil/'))).toBe(true);
+});
+
+/** A weight of so many bytes, then its scale, and again. */
+function scattered(weightBytes: number): ReturnType<typeof sparseContent> {
+  const tensors: Record<string, object> = {};
+  let end = 0;
+  for (let i = 0; i < 300; i++) {
+    for (const [name, dtype, shape, bytes] of [
+      ['weight', 'F8_E4M3', [1, weightBytes], weightBytes],
+      ['weight_scale', 'F32', [], 4],
+    ] as const) {
+      tensors[`${i}.${name}`] = { dtype, shape, data_offsets: [end, end + bytes] };
+      end += bytes;
+    }
+  }
+  const text = Buffer.from(JSON.stringify(tensors));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  return sparseContent(Buffer.concat([length, text]), 8 + text.length + end);
+}
+
+test.each([
+  { weightBytes: 20_000, requests: 4, bytes: 6.5e6 },
+  { weightBytes: 100_000, requests: 20, bytes: 31e6 },
+  { weightBytes: 1_000_000, requests: 301, bytes: 5.5e6 },
+])('300 scales $weightBytes bytes apart', async ({ weightBytes, requests, bytes }) => {
+  hub.addRepo('o/scattered', { 'model.safetensors': scattered(weightBytes) });
+  const report = await open('o/scattered');
+  expect(report.tensor_count).toBe(600);
+  const counts = hub.counts('/repos/');
+  expect(counts.cdn).toBeLessThanOrEqual(requests);
+  expect(counts.cdnBytes).toBeLessThanOrEqual(bytes);
 });
 
 test('what stands beside a lone file is read with it, and the token stays at home', async () => {
