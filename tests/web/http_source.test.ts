@@ -352,3 +352,18 @@ test('the SHA-256 of a file read in order, with a gap that is filled early, and 
 
   expect(await (await open(null)).check()).toMatchObject({ sha256: null });
 });
+
+test('a redirect to an unencrypted host is refused, and not tried again', async () => {
+  let asked = 0;
+  const fetch = async (): Promise<Response> => {
+    asked += 1;
+    const response = new Response('x', { status: 206 });
+    Object.defineProperty(response, 'url', { value: 'http://cdn.example.org/file' });
+    return response;
+  };
+  const http = client({ fetch });
+  const error = await caught(http.get('file', 'https://example.org/file', { begin: 0, end: 1 }));
+  expect(error).toMatchObject({ code: 'bad_answer' });
+  expect(error.message).toContain('cdn.example.org');
+  expect([asked, http.traffic.retries]).toEqual([1, 0]);
+});

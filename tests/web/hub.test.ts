@@ -263,6 +263,35 @@ test('what stands beside a lone file is read with it, and the token stays at hom
   ]);
 });
 
+test('names that lead elsewhere are not files of the repo, and of an address only the last part counts', async () => {
+  const good = ['model.safetensors', 'a/b.json', '..a/b..json', 'console.json'];
+  const evil = [
+    '../x.json',
+    'a/../x.json',
+    './x.json',
+    'a//x.json',
+    'a\\x.json',
+    'C:x.json',
+    'a\n.json',
+    'x.',
+    'NUL.json',
+  ];
+  const repo = hub.addRepo('o/names', Object.fromEntries([...good, ...evil].map((path) => [path, MODEL])));
+  const listed = await new Hub(options().client, hub.url).list({
+    repo: 'o/names',
+    revision: null,
+    sha: repo.sha,
+    gated: false,
+  });
+  expect(listed.map(({ path }) => path)).toEqual(good);
+  for (const name of ['..%2F..%2Fx.safetensors', 'a%5C..%5Cx.safetensors', '%E0%A4%A.safetensors']) {
+    const url = `${hub.cdnUrl}/odd/${name}`;
+    hub.fault({ path: '/odd/', times: 4, kind: 'status', status: 416, headers: { 'Content-Range': 'bytes */0' } });
+    const { tree } = await findRemote(core, url, options());
+    expect(tree.files.map(({ path }) => path).filter((path) => /[/\\:]/.test(path))).toEqual([]);
+  }
+});
+
 test('answers that make no sense', async () => {
   hub.addRepo('o/odd', { 'model.safetensors': MODEL });
   const bodies = ['<html>', '{"sha": 5}', '[]'];

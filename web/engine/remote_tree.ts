@@ -263,6 +263,16 @@ export function chooseRemote(layout: Layout, { path }: RemotePlace, where: strin
   return named ?? choose(layout, where);
 }
 
+/** The last part of the path, with nothing in it that could lead out of a folder when it is written to. */
 function nameOf(url: string): string {
-  return decodeURIComponent(baseName(new URL(url).pathname));
+  const last = baseName(new URL(url).pathname);
+  return unescaped(last).replace(/[/\\:\p{Cc}]/gu, '_');
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
