@@ -284,11 +284,10 @@ test('names that lead elsewhere are not files of the repo, and of an address onl
     gated: false,
   });
   expect(listed.map(({ path }) => path)).toEqual(good);
-  for (const name of ['..%2F..%2Fx.safetensors', 'a%5C..%5Cx.safetensors', '%E0%A4%A.safetensors']) {
-    const url = `${hub.cdnUrl}/odd/${name}`;
-    hub.fault({ path: '/odd/', times: 4, kind: 'status', status: 416, headers: { 'Content-Range': 'bytes */0' } });
-    const { tree } = await findRemote(core, url, options());
-    expect(tree.files.map(({ path }) => path).filter((path) => /[/\\:]/.test(path))).toEqual([]);
+  for (const name of ['..%2F..%2Fx.safetensors', 'a%5C..%5Cx.safetensors']) {
+    hub.place(`/odd/${decodeURIComponent(name)}`, MODEL);
+    const { tree } = await findRemote(core, `${hub.cdnUrl}/odd/${name}`, options());
+    expect(tree.files.map(({ path }) => path)).toEqual([decodeURIComponent(name).replace(/[\\/]/g, '_')]);
   }
 });
 

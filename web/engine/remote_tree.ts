@@ -136,13 +136,14 @@ class RepoTree implements FileTree {
 
 /** Looked for beside a file or an index at an address of its own, as they would be found in its folder. */
 const BESIDE_NAMES = ['config.json', 'quantize_config.json', 'hf_quant_config.json'];
-/** What servers say of a file that is not there: some do not tell it from a forbidden one, or forbid to read that answer. */
+/** What servers say of a file that is not there: some do not tell it from a forbidden or a senseless one. */
 const ABSENT_CODES: readonly ErrorCode[] = [
   'not_found',
   'access_denied',
   'login_required',
   'cors_blocked',
   'bad_answer',
+  'server_failed',
 ];
 
 async function findUrl(core: Core, url: string, { client }: RemoteOptions): Promise<RemotePlace> {
