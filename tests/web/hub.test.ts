@@ -12,7 +12,7 @@ import { Checkpoint } from '../../web/engine/pipeline';
 import { chooseRemote, findRemote, type RemoteOptions } from '../../web/engine/remote_tree';
 import type { Report } from '../../web/engine/report';
 import { deepseekSet, SHARDS } from '../support/deepseek_set.mjs';
-import { bytesContent, startHub, type TestHub } from '../support/hub_server.mjs';
+import { bytesContent, sparseContent, startHub, type TestHub } from '../support/hub_server.mjs';
 import { fp8Weight, safetensors, scalar } from './checkpoints';
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -206,6 +206,38 @@ test('a file and an index at any address; what the index names is looked for bes
   expect(hub.log.every(({ path }) => path.startsWith('/evil/'))).toBe(true);
 });
 
+/** A weight of so many bytes, then its scale, and again. */
+function scattered(weightBytes: number): ReturnType<typeof sparseContent> {
+  const tensors: Record<string, object> = {};
+  let end = 0;
+  for (let i = 0; i < 300; i++) {
+    for (const [name, dtype, shape, bytes] of [
+      ['weight', 'F8_E4M3', [1, weightBytes], weightBytes],
+      ['weight_scale', 'F32', [], 4],
+    ] as const) {
+      tensors[`${i}.${name}`] = { dtype, shape, data_offsets: [end, end + bytes] };
+      end += bytes;
+    }
+  }
+  const text = Buffer.from(JSON.stringify(tensors));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(text.length));
+  return sparseContent(Buffer.concat([length, text]), 8 + text.length + end);
+}
+
+test.each([
+  { weightBytes: 20_000, requests: 4, bytes: 6.5e6 },
+  { weightBytes: 100_000, requests: 20, bytes: 31e6 },
+  { weightBytes: 1_000_000, requests: 301, bytes: 5.5e6 },
+])('300 scales $weightBytes bytes apart', async ({ weightBytes, requests, bytes }) => {
+  hub.addRepo('o/scattered', { 'model.safetensors': scattered(weightBytes) });
+  const report = await open('o/scattered');
+  expect(report.tensor_count).toBe(600);
+  const counts = hub.counts('/repos/');
+  expect(counts.cdn).toBeLessThanOrEqual(requests);
+  expect(counts.cdnBytes).toBeLessThanOrEqual(bytes);
+});
+
 test('what stands beside a lone file is read with it, and the token stays at home', async () => {
   const config = { tie_word_embeddings: false, quantization_config: { quant_method: 'fp8' } };
   const beside = async (at: string, fault?: Parameters<typeof hub.fault>[0]): Promise<string[]> => {
@@ -229,6 +261,34 @@ test('what stands beside a lone file is read with it, and the token stays at hom
   expect(await beside('/gptq', { kind: 'status', status: 200, body: '<!doctype html>' })).toEqual([
     'quantize_config.json',
   ]);
+});
+
+test('names that lead elsewhere are not files of the repo, and of an address only the last part counts', async () => {
+  const good = ['model.safetensors', 'a/b.json', '..a/b..json', 'console.json'];
+  const evil = [
+    '../x.json',
+    'a/../x.json',
+    './x.json',
+    'a//x.json',
+    'a\\x.json',
+    'C:x.json',
+    'a\n.json',
+    'x.',
+    'NUL.json',
+  ];
+  const repo = hub.addRepo('o/names', Object.fromEntries([...good, ...evil].map((path) => [path, MODEL])));
+  const listed = await new Hub(options().client, hub.url).list({
+    repo: 'o/names',
+    revision: null,
+    sha: repo.sha,
+    gated: false,
+  });
+  expect(listed.map(({ path }) => path)).toEqual(good);
+  for (const name of ['..%2F..%2Fx.safetensors', 'a%5C..%5Cx.safetensors']) {
+    hub.place(`/odd/${decodeURIComponent(name)}`, MODEL);
+    const { tree } = await findRemote(core, `${hub.cdnUrl}/odd/${name}`, options());
+    expect(tree.files.map(({ path }) => path)).toEqual([decodeURIComponent(name).replace(/[\\/]/g, '_')]);
+  }
 });
 
 test('answers that make no sense', async () => {

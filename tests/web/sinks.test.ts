@@ -127,6 +127,30 @@ describe('an OPFS sink', () => {
     expect(disk.open.size).toBe(0);
   });
 
+  test('is left with its journal, and gone on with from the bytes that are kept', async () => {
+    const disk = fakeDisk();
+    installOpfs(disk);
+    const first = new OpfsSink('out');
+    await first.open(content.length);
+    await writeAll(first);
+    first.flush();
+    first.note('\none');
+    await first.suspend();
+    expect([...disk.files.keys()].sort()).toEqual(['out.journal', 'out.partial']);
+    const second = new OpfsSink('out', true);
+    expect(await second.readJournal()).toBe('\none');
+    await second.reopen(content.length, 5);
+    expect((await (await second.written()).read(0, 5)).every((byte, at) => byte === content[at])).toBe(true);
+    second.write(content.subarray(5));
+    second.note('\ntwo');
+    await second.close();
+    await second.commit();
+    expect([...disk.files.keys()]).toEqual(['out']);
+    expect(Buffer.compare(disk.files.get('out') ?? new Uint8Array(), content)).toBe(0);
+    // finished meanwhile by another tab: it must not begin anew in its place
+    await expect(new OpfsSink('out', true).readJournal()).rejects.toMatchObject({ code: 'resume_refused' });
+  });
+
   test.each([true, false])('leaves nothing behind when aborted (files can be renamed: %s)', async (movable) => {
     const disk = fakeDisk({ movable });
     installOpfs(disk);

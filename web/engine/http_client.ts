@@ -5,6 +5,7 @@ import { type Fetch, networkError } from './http_failures';
 import { Gate } from './http_gate';
 import { rangeHeader } from './http_range';
 import { ATTEMPTS_MAX, isPassing, retryDelayMs, WAIT_MOST_MS } from './http_retry';
+import { isLocal } from './hub_address';
 
 /** An answer that does not move for this long is given up. */
 export const STALL_MS = 30_000;
@@ -119,11 +120,14 @@ export class HttpClient {
       this.traffic.requests += 1;
       const response = await watch.over(this.#fetch(url, { ...this.#init(url, range), signal: watch.signal }));
       this.#answered.add(new URL(url).origin);
+      checkStaysSafe(name, response.url);
       return new Exchange(name, response, watch, this.gate, this.traffic);
     } catch (thrown) {
+      watch.abort();
       watch.end();
       this.gate.leave();
       throwIfStopped(stop);
+      if (thrown instanceof CoreError && thrown.code === 'bad_answer') throw thrown;
       return { thrown };
     }
   }
@@ -147,6 +151,12 @@ export class HttpClient {
     stop.removeEventListener('abort', wake);
     throwIfStopped(stop);
   }
+}
+
+/** Only https is read, wherever a redirect leads; http from this very machine aside. */
+function checkStaysSafe(name: string, url: string): void {
+  if (!url.startsWith('http:') || isLocal(new URL(url).hostname)) return;
+  throw new CoreError('bad_answer', name, `the server sends on to ${new URL(url).host} without encryption`);
 }
 
 export interface WholeAnswer {

@@ -12,8 +12,15 @@ import { type ByteSource, checkRange, type SourceCheck } from './source';
 export const HEAD_BYTES = 96 * 1024;
 /** A lone window below this must not end the stream that runs. */
 const SMALL_BYTES_MAX = 512 * 1024;
+/** What a conversion reads small windows in: a hundred norms come out of a few of these... */
 const BLOCK_BYTES = 256 * 1024;
-const BLOCKS_MAX = 32;
+/** ...and a look at scattered scales, of which most will never be looked at again. */
+const LOOK_BLOCK_BYTES = 16 * 1024;
+const BLOCKS_BYTES_MAX = 8 * 1024 * 1024;
+/** Blocks that are asked for at once are one request where no more than this lies between them: measured, docs/remote.md. */
+const BLOCK_GAP_BYTES = 128 * 1024;
+/** ...and where it is no longer than this. */
+const BLOCK_RUN_BYTES_MAX = 4 * 1024 * 1024;
 /** A stream's first request; each one after it may be twice as long, so that a jump wastes no more than it gained. */
 const RUN_BYTES_FIRST = 8 * 1024 * 1024;
 const RUN_BYTES_MAX = 64 * 1024 * 1024;
@@ -40,9 +47,12 @@ export class HttpSource implements ByteSource {
   #arrival: Promise<void> | null;
   readonly #newHash: () => OrderedHash | null;
   #hash: OrderedHash | null = null;
-  /** since beginCheck */
+  /** a conversion began at the start of the file */
   #isChecking = false;
   readonly #blocks = new Map<number, Promise<Uint8Array>>();
+  #blockBytes = LOOK_BLOCK_BYTES;
+  /** blocks asked for in this very moment, and who hears of them */
+  #asked = new Map<number, (run: Promise<Uint8Array>) => void>();
   readonly #free: ArrayBuffer[] = [];
   /** read early for the hash, and needed later */
   #kept: Kept | null = null;
@@ -124,7 +134,10 @@ export class HttpSource implements ByteSource {
   }
 
   /** Only a conversion reads it all; a look here and there must not make holes in a hash, nor fetch what fills them. */
-  beginCheck(): void {
+  beginConversion(fromTheStart: boolean): void {
+    this.#blocks.clear();
+    this.#blockBytes = BLOCK_BYTES;
+    if (!fromTheStart) return;
     this.#isChecking = true;
     this.#hash = this.#newHash();
     this.#hash?.add(0, this.#head);
@@ -171,8 +184,11 @@ export class HttpSource implements ByteSource {
       return Promise.resolve(bytes.set(kept.bytes.subarray(begin - kept.begin, end - kept.begin)));
     }
     const inHeader = begin < this.#headerEnd;
-    if (begin !== this.#position && !inHeader && end - begin < SMALL_BYTES_MAX) return this.#fromBlocks(bytes, begin);
-    this.#position = end;
+    const isSmall = end - begin < SMALL_BYTES_MAX;
+    const isLone = begin !== this.#position && !inHeader;
+    if (!isLone || !isSmall) this.#position = end;
+    // What a look wants of a place is mostly all that it wants there; what follows on that is a run after all.
+    if (isLone && (isSmall || this.#blockBytes === LOOK_BLOCK_BYTES)) return this.#fromBlocks(bytes, begin);
     const interrupts = this.#interrupts;
     const reading = this.#turn.then(() => {
       if (interrupts !== this.#interrupts) throw new CoreError('cancelled', this.name, 'stopped by the user');
@@ -219,12 +235,13 @@ export class HttpSource implements ByteSource {
     const end = begin + bytes.length;
     const parts: Promise<void>[] = [];
     for (let at = begin; at < end; ) {
-      const index = Math.floor(at / BLOCK_BYTES);
-      const until = Math.min(end, (index + 1) * BLOCK_BYTES);
+      const blockBytes = this.#blockBytes;
+      const index = Math.floor(at / blockBytes);
+      const until = Math.min(end, (index + 1) * blockBytes);
       const [from, to] = [at, until];
       parts.push(
         this.#block(index).then((block) => {
-          const offset = from - index * BLOCK_BYTES;
+          const offset = from - index * blockBytes;
           bytes.set(block.subarray(offset, offset + to - from), from - begin);
         }),
       );
@@ -240,14 +257,35 @@ export class HttpSource implements ByteSource {
       this.#blocks.set(index, known);
       return known;
     }
-    const begin = index * BLOCK_BYTES;
-    const reading = this.#readRange(begin, Math.min(this.size, begin + BLOCK_BYTES));
+    if (this.#asked.size === 0) queueMicrotask(() => this.#askForBlocks());
+    const reading = new Promise<Uint8Array>((resolve) => this.#asked.set(index, resolve));
     this.#blocks.set(index, reading);
     // a failed block is no block
-    reading.catch(() => this.#blocks.delete(index));
+    reading.catch(() => {
+      if (this.#blocks.get(index) === reading) this.#blocks.delete(index);
+    });
     const [oldest] = this.#blocks.keys();
-    if (this.#blocks.size > BLOCKS_MAX && oldest !== undefined) this.#blocks.delete(oldest);
+    if (this.#blocks.size * this.#blockBytes > BLOCKS_BYTES_MAX && oldest !== undefined) this.#blocks.delete(oldest);
     return reading;
+  }
+
+  /** Windows are asked for a few ahead: what lies close together in them is one request. */
+  #askForBlocks(): void {
+    const asked = this.#asked;
+    const blockBytes = this.#blockBytes;
+    this.#asked = new Map();
+    const extentOf = (index: number): Extent => {
+      return { begin: index * blockBytes, end: Math.min(this.size, (index + 1) * blockBytes) };
+    };
+    for (const run of runsOf([...asked.keys()].map(extentOf))) {
+      const reading = this.#readRange(run.begin, run.end);
+      for (const [index, resolve] of asked) {
+        const { begin, end } = extentOf(index);
+        if (begin < run.begin || end > run.end) continue;
+        // a copy: what lies between the blocks is not kept
+        resolve(reading.then((bytes) => bytes.slice(begin - run.begin, end - run.begin)));
+      }
+    }
   }
 
   /** What lies between the last hashed byte and `until` comes now, not later, if it is little. */
@@ -287,6 +325,23 @@ export class HttpSource implements ByteSource {
     const [buffer] = found < 0 ? [] : this.#free.splice(found, 1);
     return buffer ?? new ArrayBuffer(lengthBytes > SMALL_BYTES_MAX ? Math.max(lengthBytes, BUFFER_BYTES) : lengthBytes);
   }
+}
+
+interface Extent {
+  begin: number;
+  end: number;
+}
+
+/** Extents that lie close enough together, as one each. */
+function runsOf(extents: Extent[]): Extent[] {
+  const runs: Extent[] = [];
+  for (const { begin, end } of extents.sort((a, b) => a.begin - b.begin)) {
+    const last = runs.at(-1);
+    const joins = last !== undefined && begin - last.end <= BLOCK_GAP_BYTES && end - last.begin <= BLOCK_RUN_BYTES_MAX;
+    if (joins) last.end = Math.max(last.end, end);
+    else runs.push({ begin, end });
+  }
+  return runs;
 }
 
 /** The size is not known yet, so this cannot be a stream: the answer itself says how long it is. */

@@ -8,6 +8,7 @@ import type { RepoAddress } from './hub_address';
 
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const PAGES_MAX = 500;
+const FILES_MAX = 200_000;
 const SHA = /^[0-9a-f]{40}$/;
 
 export interface HubFile {
@@ -56,6 +57,7 @@ export class Hub {
         const file = fileOf(row);
         if (file) files.push(file);
       }
+      if (files.length > FILES_MAX) throw badAnswer(repo, `its listing has more than ${FILES_MAX} files`);
       next = nextPage(headers.get('link'), this.endpoint);
     }
     return files;
@@ -110,8 +112,12 @@ function fileOf(row: unknown): HubFile | null {
 
 /** Nothing in a name may lead out of a folder that it is written into, on any system. */
 function isPlainPath(path: string): boolean {
-  return !/[\\:\p{Cc}]/u.test(path) && path.split('/').every((segment) => !['', '.', '..'].includes(segment));
+  const isPlain = (segment: string): boolean => segment !== '' && !/[. ]$/.test(segment) && !DEVICE.test(segment);
+  return !/[\\:\p{Cc}]/u.test(path) && path.split('/').every(isPlain);
 }
+
+/** What Windows takes for a device, whatever ending it has. */
+const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;

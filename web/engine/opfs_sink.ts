@@ -43,7 +43,11 @@ export class OpfsSink implements ByteSink, Resumable {
   }
 
   async readJournal(): Promise<string | null> {
-    return this.#goesOn ? readOpfsJournal(this.#name) : null;
+    if (!this.#goesOn) return null;
+    const journal = await readOpfsJournal(this.#name);
+    if (journal !== null) return journal;
+    // Another tab has finished or deleted it meanwhile: to begin anew under its name would delete what that one made.
+    throw new CoreError('resume_refused', this.#name, 'the unfinished working copy is no longer there');
   }
 
   async reopen(sizeBytes: number, keptBytes: number): Promise<void> {

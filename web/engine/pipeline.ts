@@ -246,7 +246,7 @@ export class Checkpoint {
 
   async #beginNew(sink: ByteSink, { output_bytes, files }: PlanReport): Promise<void> {
     await sink.open(output_bytes, files);
-    for (const source of this.#input.sources) source.beginCheck?.();
+    for (const source of this.#input.sources) source.beginConversion?.(true);
   }
 
   /** The bytes that are there are held against their hash; bytes that were only moved, against the source at the end. */
@@ -258,6 +258,7 @@ export class Checkpoint {
     meter: ProgressMeter,
   ): Promise<void> {
     await sink.resumable?.reopen(output_bytes, mark.bytes, files);
+    for (const source of this.#input.sources) source.beginConversion?.(false);
     if (mark.step === undefined) return;
     const output = await sink.resumable?.written();
     if (output === undefined) return;
@@ -340,7 +341,7 @@ export class Checkpoint {
     const ahead = new ReadAhead(
       () => session.nextWindow(),
       (index) => this.#sourceOf(index, output),
-      job === Job.Inspect && this.#isRemote ? REMOTE_LOOK_DEPTH : READ_AHEAD_DEPTH,
+      this.#isRemote && (job === Job.Inspect || job === Job.Scan) ? REMOTE_LOOK_DEPTH : READ_AHEAD_DEPTH,
     );
     // A read of a server may hang for long; a cancel does not wait for it.
     const interrupt = (): void => {

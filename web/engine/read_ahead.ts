@@ -5,8 +5,8 @@ import type { ByteSource } from './source';
 
 /** Two reads queued measured best: a third adds memory and no speed. */
 export const READ_AHEAD_DEPTH = 2;
-/** While the core looks at a file on a server here and there, each read waits for the network, not for a disk. */
-export const REMOTE_LOOK_DEPTH = 8;
+/** While the core looks at a file on a server here and there, each read waits for the network: near ones are joined. */
+export const REMOTE_LOOK_DEPTH = 32;
 
 export interface ReadBytes {
   source: ByteSource;
@@ -45,6 +45,8 @@ export class ReadAhead {
   }
 
   #fill(): void {
+    // Half of them at once, so that what lies close together can be asked for together.
+    if (this.#queue.length > this.#depth / 2) return;
     while (this.#queue.length < this.#depth) {
       const window = this.#nextWindow();
       if (window === null) return;

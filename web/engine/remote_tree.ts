@@ -136,13 +136,14 @@ class RepoTree implements FileTree {
 
 /** Looked for beside a file or an index at an address of its own, as they would be found in its folder. */
 const BESIDE_NAMES = ['config.json', 'quantize_config.json', 'hf_quant_config.json'];
-/** What servers say of a file that is not there: some do not tell it from a forbidden one, or forbid to read that answer. */
+/** What servers say of a file that is not there: some do not tell it from a forbidden or a senseless one. */
 const ABSENT_CODES: readonly ErrorCode[] = [
   'not_found',
   'access_denied',
   'login_required',
   'cors_blocked',
   'bad_answer',
+  'server_failed',
 ];
 
 async function findUrl(core: Core, url: string, { client }: RemoteOptions): Promise<RemotePlace> {
@@ -263,6 +264,16 @@ export function chooseRemote(layout: Layout, { path }: RemotePlace, where: strin
   return named ?? choose(layout, where);
 }
 
+/** The last part of the path, with nothing in it that could lead out of a folder when it is written to. */
 function nameOf(url: string): string {
-  return decodeURIComponent(baseName(new URL(url).pathname));
+  const last = baseName(new URL(url).pathname);
+  return unescaped(last).replace(/[/\\:\p{Cc}]/gu, '_');
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -20,9 +20,9 @@ export interface ByteSource {
   readonly isRemote?: boolean;
   /** Reads under way end with `cancelled`; later ones work. For sources whose reads may take long. */
   interrupt?(): void;
-  /** A conversion begins: what `check` needs may be looked at from now on. */
-  beginCheck?(): void;
-  /** Whether what was read since beginCheck is what somebody stated about the file. Errc: hash_mismatch. */
+  /** A conversion begins, and reads it all if it does so from the start: what `check` needs may then be looked at. */
+  beginConversion?(fromTheStart: boolean): void;
+  /** Whether what was read since beginConversion is what somebody stated about the file. Errc: hash_mismatch. */
   check?(): Promise<SourceCheck>;
 }
 
