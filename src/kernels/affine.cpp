@@ -53,10 +53,12 @@ void by_groups(size_t first, size_t n, const AffineRow& row, Each each) {
     }
     return;
   }
-  for (size_t i = 0; i < n;) {
-    const uint64_t at = row.into_group + first + i;
-    const auto run = static_cast<size_t>(std::min<uint64_t>(row.group_cols - at % row.group_cols, n - i));
-    each(i, run, static_cast<size_t>(at / row.group_cols));
+  const uint64_t at = row.into_group + first;
+  auto group = static_cast<size_t>(at / row.group_cols);
+  uint64_t left = row.group_cols - at % row.group_cols;
+  for (size_t i = 0; i < n; ++group, left = row.group_cols) {
+    const auto run = static_cast<size_t>(std::min<uint64_t>(left, n - i));
+    each(i, run, group);
     i += run;
   }
 }
@@ -100,8 +102,7 @@ F16Loss dequantize_affine_row(const uint8_t* codes, size_t n, const AffineRow& r
     if (each_column) {
       apply_columns(x, count, row, static_cast<size_t>(row.into_group + first));
     } else {
-      by_groups(first, count, row,
-                [&](size_t at, size_t run, size_t group) { apply_group(x + at, run, row, group); });
+      by_groups(first, count, row, [&](size_t at, size_t run, size_t group) { apply_group(x + at, run, row, group); });
     }
     for (size_t i = 0; row.factor && i < count; ++i) x[i] *= row.factor[first + i];
     for (size_t at = 0; row.rotation != 0 && at < count; at += row.rotation) unrotate_group(x + at, row.rotation);

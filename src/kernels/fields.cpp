@@ -135,8 +135,8 @@ void unpack_awq(const Source& s, const FieldTarget& t) {
     turned_rows += (row_end - row_begin) / 16 * 16;
     turned_cols += (end - begin) / 32 * 32;
     simd128::turn_words_awq(s.line(row_begin) + static_cast<size_t>(begin / 2 - s.part.byte_begin), s.line_bytes(),
-                            static_cast<size_t>(turned_rows - row_begin), static_cast<size_t>((turned_cols - begin) / 8),
-                            place(t, row_begin, begin), t.col_stride);
+                            static_cast<size_t>(turned_rows - row_begin),
+                            static_cast<size_t>((turned_cols - begin) / 8), place(t, row_begin, begin), t.col_stride);
   }
 #endif
   for (uint64_t row = row_begin; row < row_end; ++row) {

@@ -116,7 +116,9 @@ struct ToBf16 {
   v128_t narrow_numbers(v128_t a, v128_t b) const { return upper_halves(round(a), round(b)); }
   v128_t narrow(v128_t a, v128_t b) const { return wasm_v128_bitselect(nan, narrow_numbers(a, b), nan_mask(a, b)); }
   /// Sixteen results as a table; none may be NaN.
-  Planes table(v128_t a, v128_t b, v128_t c, v128_t d) const { return upper_planes(round(a), round(b), round(c), round(d)); }
+  Planes table(v128_t a, v128_t b, v128_t c, v128_t d) const {
+    return upper_planes(round(a), round(b), round(c), round(d));
+  }
 };
 
 /// To round a at 2^E's eleventh bit, add 2^(E+13): float32 then has no room for anything lower. What

@@ -99,14 +99,14 @@ void dequantize(const uint8_t* codes, size_t rows, size_t cols, const float* sca
 
 }  // namespace
 
-#define WB_STRIP(from, flip, by_127)                                                               \
-  void strip_bf16_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales, \
-                              size_t group_cols, uint8_t* out) {                                   \
-    dequantize<ToBf16, flip, by_127>(codes, rows, cols, scales, group_cols, out);                  \
-  }                                                                                                \
-  void strip_f16_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales,  \
-                             size_t group_cols, uint8_t* out) {                                    \
-    dequantize<ToF16, flip, by_127>(codes, rows, cols, scales, group_cols, out);                   \
+#define WB_STRIP(from, flip, by_127)                                                                                  \
+  void strip_bf16_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, \
+                              uint8_t* out) {                                                                         \
+    dequantize<ToBf16, flip, by_127>(codes, rows, cols, scales, group_cols, out);                                     \
+  }                                                                                                                   \
+  void strip_f16_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols,  \
+                             uint8_t* out) {                                                                          \
+    dequantize<ToF16, flip, by_127>(codes, rows, cols, scales, group_cols, out);                                      \
   }
 WB_STRIP(i8, 0x00, false)
 WB_STRIP(u8b128, 0x80, false)

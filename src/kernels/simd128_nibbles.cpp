@@ -96,7 +96,8 @@ struct NibbleRun {
     if (n > 0) one_by_one(table, in, 0, n, out);
   }
 
-  __attribute__((noinline)) static void one_by_one(const Planes& table, const uint8_t* codes, size_t first, size_t n, uint8_t* out) {
+  __attribute__((noinline)) static void one_by_one(const Planes& table, const uint8_t* codes, size_t first, size_t n,
+                                                   uint8_t* out) {
     alignas(16) uint8_t low[16];
     alignas(16) uint8_t high[16];
     wasm_v128_store(low, table.low);
@@ -141,14 +142,14 @@ void dequantize(const uint8_t* codes, size_t rows, size_t cols, const float* sca
 
 }  // namespace
 
-#define WB_STRIP(from, Format, high_first)                                                          \
-  void strip_bf16_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales,  \
-                              size_t group_cols, uint8_t* out) {                                    \
-    dequantize<Format, high_first, ToBf16>(codes, rows, cols, scales, group_cols, out);             \
-  }                                                                                                 \
-  void strip_f16_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales,   \
-                             size_t group_cols, uint8_t* out) {                                     \
-    dequantize<Format, high_first, ToF16>(codes, rows, cols, scales, group_cols, out);              \
+#define WB_STRIP(from, Format, high_first)                                                                            \
+  void strip_bf16_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, \
+                              uint8_t* out) {                                                                         \
+    dequantize<Format, high_first, ToBf16>(codes, rows, cols, scales, group_cols, out);                               \
+  }                                                                                                                   \
+  void strip_f16_from_##from(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols,  \
+                             uint8_t* out) {                                                                          \
+    dequantize<Format, high_first, ToF16>(codes, rows, cols, scales, group_cols, out);                                \
   }
 WB_STRIP(f4_low, E2M1, false)
 WB_STRIP(f4_high, E2M1, true)

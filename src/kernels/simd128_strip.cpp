@@ -347,7 +347,8 @@ struct CellStrip {
 
   void run(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
     if (rows * group_cols < Cell<Format, Target>::kNibblePays) {
-      for (size_t row = 0; row < rows; ++row) run_short(codes + row * cols, cols, scales, group_cols, out + 2 * row * cols);
+      for (size_t row = 0; row < rows; ++row)
+        run_short(codes + row * cols, cols, scales, group_cols, out + 2 * row * cols);
       return;
     }
     const size_t panel_groups = std::clamp<size_t>(kUnitCols / group_cols, 1, kPanelGroups);
@@ -367,37 +368,38 @@ struct CellStrip {
     }
   }
 
-  /// Groups too short for tables of their own take those of scales seen lately.
+  /// Groups too short for tables of their own, a unit at a time.
   void run_short(const uint8_t* codes, size_t cols, const float* scales, size_t group_cols, uint8_t* out) const {
-    const Nibble<Format, Target> step = nibble;  // a copy: what `out` is written to might otherwise be a member
+    const size_t unit_cols = kPanelGroups * group_cols;
+    for (size_t col = 0; col < cols; col += unit_cols, scales += kPanelGroups) {
+      const size_t n = std::min(unit_cols, cols - col);
+      const bool done = group_cols == kShortest && n == unit_cols && run_remembered(codes + col, scales, out + 2 * col);
+      for (size_t at = 0; !done && at < n; at += group_cols)
+        run_any<Format, Target>(scales[at / group_cols], codes + col + at, std::min(group_cols, n - at),
+                                out + 2 * (col + at));
+    }
+  }
+
+  /// A unit of groups of 32 by the tables of scales seen lately; false where a scale or a code is not fit for them.
+  /// No calls in the loop: they would cost it its registers.
+  bool run_remembered(const uint8_t* codes, const float* scales, uint8_t* out) const {
+    bool fit = true;
+    for (size_t g = 0; g < kPanelGroups; ++g) fit = fit && Nibble<Format, Target>::is_exact_for(scales[g]);
+    if (!fit) return false;
+    const Nibble<Format, Target> step = nibble;
     const auto build = [this](float scale) { return Nibble<Format, Target>::build(target, scale); };
     memo.hold(&kKind<Format, Target>, build);
-    const size_t unit_cols = kPanelGroups * group_cols;
-    for (size_t unit = 0; unit < cols; unit += unit_cols, scales += kPanelGroups) {
-      const size_t end = std::min(cols, unit + unit_cols);
-      const float* scale = scales;
-      Specials<Format> seen;
-      for (size_t col = unit; col < end; col += group_cols, ++scale) {
-        const size_t n = std::min(group_cols, end - col);
-        if (n == kShortest && Nibble<Format, Target>::is_exact_for(*scale)) {
-          const Planes table = memo.find(*scale, build);
-          for (size_t at = col; at < col + kShortest; at += 16) {
-            const v128_t x = wasm_v128_load(codes + at);
-            const v128_t sizes = wasm_v128_and(x, step.magnitude);
-            seen.see(x, sizes);
-            step(x, sizes, table).store(out + 2 * at);
-          }
-        } else if (n >= kShortest && std::isfinite(*scale)) {
-          run_numbers(lanes, *scale, codes + col, n, out + 2 * col, seen);
-        } else {
-          run_any<Format, Target>(*scale, codes + col, n, out + 2 * col);
-        }
+    Specials<Format> seen;
+    for (size_t g = 0; g < kPanelGroups; ++g, codes += kShortest, out += 2 * kShortest) {
+      const Planes table = memo.find(scales[g], build);
+      for (size_t at = 0; at < kShortest; at += 16) {
+        const v128_t x = wasm_v128_load(codes + at);
+        const v128_t sizes = wasm_v128_and(x, step.magnitude);
+        seen.see(x, sizes);
+        step(x, sizes, table).store(out + 2 * at);
       }
-      if (!seen.any()) continue;
-      scale = scales;
-      for (size_t col = unit; col < end; col += group_cols)
-        run_any<Format, Target>(*scale++, codes + col, std::min(group_cols, end - col), out + 2 * col);
     }
+    return !seen.any();
   }
 
   void run_unit(const uint8_t* codes, size_t n, size_t group_cols, uint8_t* out) const {

@@ -1,7 +1,8 @@
 // GB/s (input + output bytes) of every kernel row and of the tiled schemes, in cache and streaming. Beside each, in
 // the same run and in turns with it, a yardstick: in cache a plain loop that widens bytes to 16 bits (as many results),
 // streaming a memcpy of the output. "goal" is what docs/performance.md promises. The 10th percentile of the
-// times is shown: the machine when nothing disturbs it. Arguments: parts of names; none means all; --json for a machine.
+// times is shown: the machine when nothing disturbs it. Arguments: parts of names; none means all; --json for a
+// machine.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -146,9 +147,8 @@ constexpr Shape kF8[] = {{"per tensor", 1, 0, Scales::any, 1.2},
                          {"1x32, powers of 2 (MX)", 1, 32, Scales::powers, 1.1}};
 constexpr Shape kF4[] = {{"1x16 (NVFP4)", 1, 16, Scales::nvfp4, 1.1},
                          {"1x32, powers of 2 (MX)", 1, 32, Scales::powers, 1.1}};
-constexpr Shape kBits4[] = {{"1x32", 1, 32, Scales::any, 0.8},
-                            {"1x64", 1, 64, Scales::any, 0.8},
-                            {"1x128", 1, 128, Scales::any, 0.8}};
+constexpr Shape kBits4[] = {
+    {"1x32", 1, 32, Scales::any, 0.8}, {"1x64", 1, 64, Scales::any, 0.8}, {"1x128", 1, 128, Scales::any, 0.8}};
 constexpr Shape kBits8[] = {{"per row", 1, 0, Scales::any, 0.8}, {"1x128", 1, 128, Scales::any, 0.8}};
 constexpr Shape kFloat[] = {{"per tensor", 1, 0, Scales::any, 0}};
 constexpr double kGoalF16 = 0.3;
@@ -189,6 +189,8 @@ void widen_bytes(const uint8_t* in, size_t n, uint8_t* out) {
 /// row by row under groups of 128 with a scale and a zero point.
 struct Int4Tile {
   Packing packing;
+  bool unpacks = true;
+  bool computes = true;
   static constexpr size_t kCols = 4096;
   static constexpr size_t kGroup = 128;
   std::vector<uint8_t> codes{};
@@ -208,9 +210,10 @@ struct Int4Tile {
     for (size_t left = n / kCols; left > 0;) {
       const size_t rows = std::min(left, kCols);
       const StoredLines stored = stored_lines(packing, kCols, rows, 4);
-      unpack_fields(packing, 4, kCols, rows, {0, stored.lines, 0, stored.line_bytes}, in,
-                    {0, kCols, 0, rows, codes.data(), 1, kCols});
-      for (size_t r = 0; r < rows; ++r, out += 2 * kCols)
+      if (unpacks)
+        unpack_fields(packing, 4, kCols, rows, {0, stored.lines, 0, stored.line_bytes}, in,
+                      {0, kCols, 0, rows, codes.data(), 1, kCols});
+      for (size_t r = 0; computes && r < rows; ++r, out += 2 * kCols)
         dequantize_affine_row(codes.data() + r * kCols, kCols, row, Dtype::BF16, out);
       in += rows * kCols / 2;
       left -= rows;
@@ -270,8 +273,8 @@ struct Bench {
       if (!wants(kernel.name)) continue;
       const uint32_t bits = codec_info(kernel.from).bits;
       // A scalar row that a faster one stands in for has no goal.
-      const bool best = (kernel.strip ? find_strip(kernel.from, kernel.to)
-                                      : find_cast(dtype_of(kernel.from), kernel.to)) == &kernel;
+      const bool best =
+          (kernel.strip ? find_strip(kernel.from, kernel.to) : find_cast(dtype_of(kernel.from), kernel.to)) == &kernel;
       fill(kernel.from, in);
       if (kernel.cast) {
         row(kernel.name, "cast", bits, best ? goal_of(kernel, nullptr) : 0,
@@ -289,13 +292,22 @@ struct Bench {
   void tiled_rows() {
     struct Tiled {
       const char* name;
+      const char* shape;
       Packing packing;
+      bool unpacks, computes;
+      double goal;
     };
-    for (const Tiled& tiled : {Tiled{"bf16_from_gptq_int4", Packing::down_32}, Tiled{"bf16_from_awq_int4", Packing::awq}}) {
+    for (const Tiled& tiled : {
+             Tiled{"bf16_from_gptq_int4", "1x128", Packing::down_32, true, true, 0.8},
+             Tiled{"bf16_from_gptq_int4", "unpacking alone", Packing::down_32, true, false, 0},
+             Tiled{"bf16_from_awq_int4", "1x128", Packing::awq, true, true, 0.8},
+             Tiled{"bf16_from_awq_int4", "unpacking alone", Packing::awq, true, false, 0},
+             Tiled{"bf16_from_int4_affine", "1x128, unpacked", Packing::awq, false, true, 0},
+         }) {
       if (!wants(tiled.name)) continue;
       fill(Codec::I4_LOW, in);
-      Int4Tile tile{tiled.packing};
-      row(tiled.name, "1x128, unpack + affine", 4, 0.8, [&](size_t n) { tile.run(in.data(), n, out.data()); });
+      Int4Tile tile{tiled.packing, tiled.unpacks, tiled.computes};
+      row(tiled.name, tiled.shape, 4, tiled.goal, [&](size_t n) { tile.run(in.data(), n, out.data()); });
     }
   }
 };
