@@ -12,6 +12,8 @@ const DIRECTIVES = [
   "style-src-attr 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self'",
+  // a download that the service worker feeds is fetched by a frame
+  "frame-src 'self'",
   "connect-src 'self' https: http://localhost:* http://127.0.0.1:*",
   "manifest-src 'self'",
   "base-uri 'none'",

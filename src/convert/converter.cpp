@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "plan/output_files.h"
 
 namespace wb {
 namespace {
@@ -34,8 +35,23 @@ uint64_t count_nan_codes(Codec codec, const uint8_t* codes, uint64_t n) {
 
 }  // namespace
 
-Result<std::unique_ptr<Converter>> Converter::create(const Inventory& inventory, const Plan& plan, Mode mode) {
-  std::unique_ptr<Converter> converter(new Converter(inventory, plan, mode));
+Converter::Converter(const Inventory& inventory, const Plan& plan, Mode mode, Resumption from)
+    : inventory_(inventory),
+      plan_(plan),
+      mode_(mode),
+      planner_(inventory, plan, from.step),
+      file_(from.bytes == 0 ? 0 : files_begun(plan, from.step)),
+      written_bytes_(from.bytes),
+      hash_(std::move(from.hash)),
+      begun_step_(from.step),
+      mark_{from.step, from.bytes, hash_.digest()},
+      outcomes_(std::move(from.outcomes)) {
+  outcomes_.resize(plan.steps.size());
+}
+
+Result<std::unique_ptr<Converter>> Converter::create(const Inventory& inventory, const Plan& plan, Mode mode,
+                                                     Resumption from) {
+  std::unique_ptr<Converter> converter(new Converter(inventory, plan, mode, std::move(from)));
   for (uint8_t slot = 0; slot < kSlots; ++slot) {
     WB_TRY(converter->slots_[slot], Buffer::create(ReadPlanner::slot_bytes(slot)));
   }
@@ -82,26 +98,40 @@ JobStep Converter::advance() {
   if (!emit_headers(0)) return hand_out();
   for (;;) {
     if (ops_.empty() && !planner_.plan_next(ops_)) {
-      if (!emit_headers(static_cast<uint32_t>(plan_.steps.size()))) return hand_out();
+      const auto end = static_cast<uint32_t>(plan_.steps.size());
+      if (!emit_headers(end)) return hand_out();
+      begin_step(end);
       return out_used_ > 0 ? hand_out() : JobStep::done;
     }
     const Op& op = ops_.front();
     if (op.is_read) return JobStep::need_input;
     if (!emit_headers(op.piece.step) || !has_room(op.piece)) return hand_out();
+    begin_step(op.piece.step);
     if (Status status = run(op); !status) return failed(std::move(status.error()));
     pop_op();
   }
 }
 
+void Converter::begin_step(uint32_t step) {
+  if (step == begun_step_) return;
+  begun_step_ = step;
+  begun_at_ = out_used_;
+}
+
 JobStep Converter::hand_out() {
-  hash_.update(output());
+  const ByteView bytes = output();
+  const size_t whole = begun_step_ == mark_.step ? 0 : begun_at_;
+  hash_.update(bytes.first(whole));
+  if (begun_step_ != mark_.step) mark_ = {begun_step_, written_bytes_ + whole, hash_.digest()};
+  hash_.update(bytes.subspan(whole));
   written_bytes_ += out_used_;
   return JobStep::has_output;
 }
 
 // The headers of all files up to the one that this step is in; false when there was no room for all of it.
 bool Converter::emit_headers(uint32_t step) {
-  for (; mode_ == Mode::write && file_ < plan_.files.size() && plan_.files[file_].first_step <= step; ++file_) {
+  const size_t begun = mode_ == Mode::write ? files_begun(plan_, step) : 0;
+  for (; file_ < begun; ++file_) {
     const std::string& header = plan_.files[file_].header;
     const size_t n = std::min(header.size() - header_done_, kOutBytes - out_used_);
     std::copy_n(header.data() + header_done_, n, out_.data() + out_used_);

@@ -20,13 +20,29 @@ struct StepOutcome {
   kernels::F16Loss loss;
 };
 
+/// Everything before `step` stands in the output, which has `bytes` bytes so far.
+struct Mark {
+  uint32_t step = 0;
+  uint64_t bytes = 0;
+  uint64_t hash = 0;  ///< of these bytes
+};
+
+/// What an earlier run left: its last mark, the hash that goes on from there, and what its steps met.
+struct Resumption {
+  uint32_t step = 0;
+  uint64_t bytes = 0;
+  Hash hash;
+  std::vector<StepOutcome> outcomes;  ///< of the steps before `step`
+};
+
 class Converter final : public Job {
  public:
   /// write: the whole output. count: nothing is written, only the losses of f16 are counted.
   enum class Mode : uint8_t { write, count };
 
   /// Inventory and plan must outlive the converter. Errc: out_of_memory.
-  static Result<std::unique_ptr<Converter>> create(const Inventory& inventory, const Plan& plan, Mode mode);
+  static Result<std::unique_ptr<Converter>> create(const Inventory& inventory, const Plan& plan, Mode mode,
+                                                   Resumption from = {});
 
   JobStep begin() override;
   std::optional<Window> next_read() override;
@@ -39,13 +55,15 @@ class Converter final : public Job {
   uint64_t written_bytes() const { return written_bytes_; }
   /// Of everything handed out so far.
   uint64_t output_hash() const { return hash_.digest(); }
+  /// After the last whole tensor of everything handed out so far.
+  const Mark& mark() const { return mark_; }
 
  private:
-  Converter(const Inventory& inventory, const Plan& plan, Mode mode)
-      : inventory_(inventory), plan_(plan), mode_(mode), planner_(inventory, plan), outcomes_(plan.steps.size()) {}
+  Converter(const Inventory& inventory, const Plan& plan, Mode mode, Resumption from);
 
   JobStep advance();
   void pop_op();
+  void begin_step(uint32_t step);
   JobStep hand_out();
   bool emit_headers(uint32_t step);
   bool has_room(const Piece& piece) const;
@@ -70,10 +88,13 @@ class Converter final : public Job {
   TileBuffers tiles_;
   Buffer out_;
   size_t out_used_ = 0;
-  size_t file_ = 0;         // whose header is not all out yet
+  size_t file_;             // whose header is not all out yet
   size_t header_done_ = 0;  // of that header
-  uint64_t written_bytes_ = 0;
+  uint64_t written_bytes_;
   Hash hash_;
+  uint32_t begun_step_;  // its first piece was run; all before it are whole
+  size_t begun_at_ = 0;  // where its bytes begin in out_
+  Mark mark_;
   std::vector<StepOutcome> outcomes_;
 };
 

@@ -13,6 +13,8 @@ class Hash {
  public:
   Hash();
   ~Hash();
+  Hash(Hash&& other) noexcept;
+  Hash& operator=(Hash&& other) noexcept;
   void update(ByteView bytes);
   uint64_t digest() const;
 

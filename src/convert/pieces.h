@@ -29,10 +29,11 @@ struct Piece {
   std::optional<TileWork> tile;  ///< only of a tiled step: all that counts, beside `step`
 };
 
-/// Walks all pieces of a plan in output order. Tensors without bytes have no piece.
+/// Walks the pieces of a plan in output order, from a step on. Tensors without bytes have no piece.
 class PieceCursor {
  public:
-  PieceCursor(const Inventory& inventory, const Plan& plan) : inventory_(&inventory), plan_(&plan) {}
+  PieceCursor(const Inventory& inventory, const Plan& plan, uint32_t first_step)
+      : inventory_(&inventory), plan_(&plan), step_(first_step) {}
   std::optional<Piece> next();
 
  private:
@@ -43,7 +44,7 @@ class PieceCursor {
 
   const Inventory* inventory_;
   const Plan* plan_;
-  uint32_t step_ = 0;
+  uint32_t step_;
   uint64_t row_ = 0;  // of a dequantization: the next row, and the next column within it
   uint64_t col_ = 0;
   uint64_t offset_ = 0;              // of a copy or cast: bytes already cut off

@@ -14,14 +14,15 @@ bool is_small(const Tensor& tensor) { return tensor.bytes() <= kSmallTensorBytes
 
 }  // namespace
 
-ReadPlanner::ReadPlanner(const Inventory& inventory, const Plan& plan)
-    : inventory_(&inventory), plan_(&plan), cursor_(inventory, plan) {
+ReadPlanner::ReadPlanner(const Inventory& inventory, const Plan& plan, uint32_t first_step)
+    : inventory_(&inventory), plan_(&plan), cursor_(inventory, plan, first_step) {
   const auto note = [this](uint32_t index) {
     if (index == kNoTensor) return;
     const Tensor& tensor = inventory_->tensors[index];
     if (is_small(tensor) && tensor.bytes() > 0) small_.push_back({tensor.source, tensor.begin, tensor.end});
   };
-  for (const Step& step : plan.steps) {
+  for (size_t i = first_step; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
     note(step.tensor);
     note(step.scale);
     if (!step.tiling) continue;

@@ -37,7 +37,8 @@ struct Op {
 
 class ReadPlanner {
  public:
-  ReadPlanner(const Inventory& inventory, const Plan& plan);
+  /// Nothing is read that only steps before `first_step` need.
+  ReadPlanner(const Inventory& inventory, const Plan& plan, uint32_t first_step);
 
   /// Appends the ops of the next piece: at most two reads, then its run. False when all are planned.
   bool plan_next(std::deque<Op>& ops);

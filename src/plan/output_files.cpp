@@ -159,6 +159,19 @@ Status lay_out_files(const Inventory& inventory, const PlanOptions& options, con
   return write_headers(metadata, plan);
 }
 
+size_t files_begun(const Plan& plan, uint32_t step) {
+  const auto after = std::upper_bound(plan.files.begin(), plan.files.end(), step,
+                                      [](uint32_t at, const OutputFile& file) { return at < file.first_step; });
+  return static_cast<size_t>(after - plan.files.begin());
+}
+
+uint64_t bytes_before(const Plan& plan, uint32_t step) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < files_begun(plan, step); ++i) bytes += plan.files[i].header.size();
+  for (size_t i = 0; i < step; ++i) bytes += plan.steps[i].out_bytes;
+  return bytes;
+}
+
 std::string index_text(const Plan& plan) {
   std::vector<const Step*> by_name;
   uint64_t total_bytes = 0;

@@ -11,6 +11,12 @@ namespace wb {
 /// Errc: header_too_large, invalid_option (more files than an index may name).
 Status lay_out_files(const Inventory& inventory, const PlanOptions& options, const Metadata& metadata, Plan& plan);
 
+/// How many files begin with `step` or before it.
+size_t files_begun(const Plan& plan, uint32_t step);
+
+/// Where the bytes of `step` begin in the output; all of it for the step after the last.
+uint64_t bytes_before(const Plan& plan, uint32_t step);
+
 /// The text of the output's index, as huggingface_hub writes it: sorted, two spaces of indent.
 std::string index_text(const Plan& plan);
 

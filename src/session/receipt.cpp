@@ -1,10 +1,10 @@
 // Plan and receipt: what will be written, and what a finished conversion says about itself.
 #include <algorithm>
-#include <cstdio>
 
 #include "base/json_writer.h"
 #include "session/json_parts.h"
 #include "session/replies.h"
+#include "session/resumption.h"
 
 namespace wb {
 namespace {
@@ -44,12 +44,12 @@ std::string error_reply(const Error& error) {
   return text;
 }
 
-std::string plan_reply(const Plan& plan) {
+std::string plan_reply(const Plan& plan, uint64_t fingerprint) {
   std::string text;
   JsonWriter json(text);
   json.begin_object();
   write_plan_fields(json, plan);
-  json.end_object();
+  json.field("fingerprint", std::string_view(hex_text(fingerprint))).end_object();
   return text;
 }
 
@@ -93,9 +93,9 @@ std::string receipt_reply(const Inspection& inspection, const Plan& plan, const 
     json.begin_object().field("subject", std::string_view(each.subject)).field("choice", std::string_view(each.choice));
     json.field("tensors", each.tensors).end_object();
   }
-  char hash[17] = "";  // the core did not see bytes that the host moved itself
-  if (outcome.hashed) std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(outcome.output_hash));
-  json.end_array().field("output_xxh64", static_cast<const char*>(hash)).field("verified", outcome.verified);
+  // The core did not see bytes that the host moved itself.
+  const std::string hash = outcome.hashed ? hex_text(outcome.output_hash) : std::string();
+  json.end_array().field("output_xxh64", std::string_view(hash)).field("verified", outcome.verified);
   kernels::F16Loss loss;
   size_t named = 0;
   json.key("nan_tensors").begin_array();

@@ -7,6 +7,7 @@
 #include "convert/converter.h"
 #include "plan/plan.h"
 #include "quant/pairs.h"
+#include "ram/model_facts.h"
 #include "safetensors/shard_set.h"
 #include "session/inspect_job.h"
 
@@ -15,13 +16,14 @@ namespace wb {
 std::string error_reply(const Error& error);
 
 std::string report_reply(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config,
-                         const std::vector<Error>& warnings, const ShardSet* set);
+                         const ModelFacts& model, const std::vector<Error>& warnings, const ShardSet* set);
 
 /// Rows [first, first + count), as far as there are any.
 std::string tensors_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);
 std::string pairs_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);
 
-std::string plan_reply(const Plan& plan);
+/// `fingerprint`: plan_fingerprint (resumption.h).
+std::string plan_reply(const Plan& plan, uint64_t fingerprint);
 /// [[file, source, begin, end], ...] of a plan of copies, in output order: rows [first, first + count).
 std::string copies_reply(const Inventory& inventory, const Plan& plan, uint64_t first, uint64_t count);
 std::string decisions_reply(const Plan& plan);

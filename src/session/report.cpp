@@ -3,8 +3,8 @@
 #include <map>
 
 #include "base/json_writer.h"
-#include "ram/ram.h"
 #include "session/json_parts.h"
+#include "session/ram_reply.h"
 #include "session/replies.h"
 
 namespace wb {
@@ -12,15 +12,16 @@ namespace {
 
 class Report {
  public:
-  Report(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config,
+  Report(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config, const ModelFacts& model,
          const std::vector<Error>& warnings, const ShardSet* set)
       : inspection_(inspection),
         inventory_(inspection.inventory),
         pairing_(pairing),
         config_(config),
+        model_(model),
         warnings_(warnings),
         set_(set),
-        sums_(weight_sums(inventory_, pairing)),
+        sums_(checkpoint_sums(inventory_, pairing)),
         json_(text_) {}
 
   std::string write() {
@@ -36,7 +37,7 @@ class Report {
     issue_lists();
     decisions();
     dropped();
-    ram();
+    write_ram(json_, sums_, model_);
     json_.end_object();
     return std::move(text_);
   }
@@ -90,9 +91,12 @@ class Report {
   void totals() {
     uint64_t stored = 0;
     for (const Tensor& tensor : inventory_.tensors) stored += tensor.elements;
-    json_.field("file_bytes", file_bytes_).field("header_bytes", header_bytes_).field("data_bytes", sums_.file_bytes);
-    json_.field("tensor_count", static_cast<uint64_t>(inventory_.tensors.size())).field("parameters", sums_.parameters);
-    json_.field("stored_elements", stored).field("bf16_data_bytes", bytes_as(sums_, 2));
+    json_.field("file_bytes", file_bytes_)
+        .field("header_bytes", header_bytes_)
+        .field("data_bytes", sums_.all.stored_bytes);
+    json_.field("tensor_count", static_cast<uint64_t>(inventory_.tensors.size()))
+        .field("parameters", sums_.all.parameters);
+    json_.field("stored_elements", stored).field("bf16_data_bytes", bytes_as(sums_.all, HeldAs::bf16));
   }
 
   void dtypes() {
@@ -231,50 +235,6 @@ class Report {
     json_.end_array();
   }
 
-  static void write_terms(JsonWriter& json, const MemoryStage& stage) {
-    json.begin_array();
-    for (const MemoryTerm& term : stage.terms)
-      json.begin_object().field("name", term.name).field("bytes", term.bytes).end_object();
-    json.end_array();
-  }
-
-  void ram() {
-    json_.key("ram").begin_object().key("per_dtype").begin_array();
-    const std::pair<std::string_view, uint64_t> rows[] = {{"as_stored", sums_.file_bytes},
-                                                          {"bf16", bytes_as(sums_, 2)},
-                                                          {"f16", bytes_as(sums_, 2)},
-                                                          {"f32", bytes_as(sums_, 4)}};
-    for (const auto& [dtype, bytes] : rows)
-      json_.begin_object().field("dtype", dtype).field("bytes", bytes).end_object();
-    json_.end_array();
-    const std::vector<LoaderTimeline> loaders = loader_timelines(sums_);
-    load_stages(loaders[0], loaders[1]);
-    json_.key("loaders").begin_array();
-    for (const LoaderTimeline& loader : loaders) {
-      json_.begin_object().field("loader", loader.loader).field("title", loader.title).field("source", loader.source);
-      json_.key("stages").begin_array();
-      for (const MemoryStage& stage : loader.stages) {
-        json_.begin_object().field("stage", stage.stage).field("total_bytes", stage.total_bytes()).key("terms");
-        write_terms(json_, stage);
-        json_.end_object();
-      }
-      json_.end_array().field("peak_bytes", loader.peak.total_bytes()).key("peak_terms");
-      write_terms(json_, loader.peak);
-      json_.field("steady_bytes", loader.steady_bytes).end_object();
-    }
-    json_.end_array().end_object();
-  }
-
-  // The table of the InvokeAI fix: the same file through the loader before and after it.
-  void load_stages(const LoaderTimeline& before, const LoaderTimeline& after) {
-    json_.key("load_stages").begin_object().field("file_read_bytes", before.stages[0].total_bytes());
-    json_.field("dequantized_f32_bytes", before.stages[1].total_bytes())
-        .field("dequantized_bf16_bytes", after.stages[1].total_bytes());
-    json_.field("peak_f32_bytes", before.peak.total_bytes())
-        .field("peak_bf16_bytes", after.peak.total_bytes())
-        .end_object();
-  }
-
   static constexpr size_t kNamesMax = 100;
   static constexpr uint64_t kProblemsMax = 200;  // all of them stand in the pairs' rows
 
@@ -282,9 +242,10 @@ class Report {
   const Inventory& inventory_;
   const Pairing& pairing_;
   const QuantConfig& config_;
+  const ModelFacts& model_;
   const std::vector<Error>& warnings_;
   const ShardSet* set_;
-  WeightSums sums_;
+  CheckpointSums sums_;
   uint64_t file_bytes_ = 0;
   uint64_t header_bytes_ = 0;
   std::string text_;
@@ -294,8 +255,8 @@ class Report {
 }  // namespace
 
 std::string report_reply(const Inspection& inspection, const Pairing& pairing, const QuantConfig& config,
-                         const std::vector<Error>& warnings, const ShardSet* set) {
-  return Report(inspection, pairing, config, warnings, set).write();
+                         const ModelFacts& model, const std::vector<Error>& warnings, const ShardSet* set) {
+  return Report(inspection, pairing, config, model, warnings, set).write();
 }
 
 }  // namespace wb

@@ -5,6 +5,7 @@
 #include "quant/lost_scales.h"
 #include "session/options.h"
 #include "session/preview_job.h"
+#include "session/ram_reply.h"
 #include "session/replies.h"
 #include "session/scan_job.h"
 #include "session/verify_job.h"
@@ -39,8 +40,10 @@ Reply Session::read_sparingly() {
 Reply Session::add_side_file(std::string_view name, ByteView text) {
   if (inspected_ || job_)
     return refuse({Errc::wrong_state, std::string(name), "side files are added before the first job"});
+  given_.update(text);
   const Status status = read_side_file(std::string(name), text, config_);
   if (!status) warnings_.push_back(status.error());
+  read_model_config(name, text, model_);
   side_file_ = Buffer();
   reply_ = "{}";
   return Reply::ok;
@@ -50,6 +53,7 @@ Reply Session::add_index(std::string_view name, ByteView text, bool whole) {
   if (inspected_ || job_ || index_ || index_error_)
     return refuse({Errc::wrong_state, std::string(name), "one index is added, before the first job"});
   whole_set_ = whole;
+  given_.update(text);
   auto index = parse_shard_index(std::string(name), text);
   side_file_ = Buffer();
   reply_.clear();
@@ -84,7 +88,9 @@ Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
     case JobKind::convert: {
       if (!plan_ || !plan_->questions.empty()) break;
       converted_ = verified_ = false;
-      return Converter::create(inventory, *plan_, Converter::Mode::write);
+      if (resume_) break;  // rechecked first
+      return Converter::create(inventory, *plan_, Converter::Mode::write,
+                               std::exchange(resumption_, {}).value_or(Resumption()));
     }
     case JobKind::preview: {
       if (!opened || !options_ || preview_code_.empty()) break;
@@ -93,7 +99,16 @@ Result<std::unique_ptr<Job>> Session::make_job(JobKind kind) {
     }
     case JobKind::verify: {
       if (!converted_ || !hashed_) break;
-      return VerifyJob::create(plan_->output_bytes, output_hash_);
+      return VerifyJob::create(plan_->output_bytes, output_hash_,
+                               {Errc::verify_failed,
+                                {},
+                                "the bytes on disk are not those that were computed; the file is not to be trusted"});
+    }
+    case JobKind::recheck: {
+      if (!resume_) break;
+      return VerifyJob::create(
+          resume_->mark.bytes, resume_->mark.hash,
+          {Errc::resume_refused, {}, "the bytes that the interrupted conversion left are not those that it computed"});
     }
   }
   return fail(Errc::wrong_state, {}, "this job does not fit what the session is doing");
@@ -195,6 +210,11 @@ void Session::finish(JobKind kind) {
       preview_reply_ = previews_reply(preview_tensor_, preview_code_, static_cast<PreviewJob&>(*job_).previews());
       break;
     case JobKind::verify: verified_ = true; break;
+    case JobKind::recheck:
+      resumption_ = Resumption{resume_->mark.step, resume_->mark.bytes,
+                               std::move(static_cast<VerifyJob&>(*job_).hash()), std::move(resume_->outcomes)};
+      resume_.reset();
+      break;
   }
 }
 
@@ -207,6 +227,8 @@ void Session::finish_inspection() {
   } else {
     pairing_ = find_pairs(inventory, config_, inspection_.values);
   }
+  model_.quant_method = config_.method;
+  identify(inventory, pairing_, model_);
   if (index_error_ && !inspection_.refusal) inspection_.refusal = index_error_;
   if (!index_) return;
   for (Error& warning : index_->warnings) warnings_.push_back(std::move(warning));
@@ -229,7 +251,7 @@ const Error* Session::obstacle() const {
 
 Reply Session::report() {
   if (!inspected_) return refuse({Errc::wrong_state, {}, "nothing was inspected yet"});
-  reply_ = report_reply(inspection_, pairing_, config_, warnings_, set_ ? &*set_ : nullptr);
+  reply_ = report_reply(inspection_, pairing_, config_, model_, warnings_, set_ ? &*set_ : nullptr);
   return Reply::ok;
 }
 
@@ -243,6 +265,13 @@ Reply Session::pairs(uint64_t first, uint64_t count) {
   return Reply::ok;
 }
 
+Reply Session::ram(std::string_view request) {
+  auto reply = ram_reply(request);
+  if (!reply) return refuse(reply.error());
+  reply_ = std::move(*reply);
+  return Reply::ok;
+}
+
 // 4. What is to be done about it.
 
 Reply Session::set_options(std::string_view json) {
@@ -251,6 +280,8 @@ Reply Session::set_options(std::string_view json) {
   abandon_job();
   options_ = std::move(*options);
   plan_.reset();
+  resume_.reset();
+  resumption_.reset();
   scanned_ = converted_ = verified_ = false;
   reply_ = "{}";
   return Reply::ok;
@@ -268,9 +299,12 @@ Reply Session::plan() {
   if (!plan) return refuse(plan.error());
   if (options_->partial_set) plan->assumed.push_back({std::string(set_question), "partial", set_->missing_tensors()});
   plan_ = std::move(*plan);
+  resume_.reset();
+  resumption_.reset();
   converted_ = verified_ = false;
   const bool open = !plan_->questions.empty();
-  reply_ = open ? decisions_reply(*plan_) : plan_reply(*plan_);
+  reply_ = open ? decisions_reply(*plan_)
+                : plan_reply(*plan_, plan_fingerprint(inspection_.inventory, *plan_, given_.digest()));
   return open ? Reply::decisions : Reply::ok;
 }
 
@@ -292,6 +326,26 @@ Reply Session::preview() {
 Reply Session::output_index() {
   if (!plan_ || plan_->index_name.empty()) return refuse({Errc::wrong_state, {}, "the output has no index"});
   reply_ = index_text(*plan_);
+  return Reply::ok;
+}
+
+// A conversion that an earlier run did not finish.
+
+Reply Session::mark(uint64_t first_step) {
+  if (!job_ || job_kind_ != JobKind::convert) return refuse({Errc::wrong_state, {}, "nothing is being converted"});
+  const auto& converter = static_cast<const Converter&>(*job_);
+  reply_ = mark_reply(converter.mark(), converter.outcomes(), first_step);
+  return Reply::ok;
+}
+
+Reply Session::resume_at(std::string_view mark) {
+  if (!plan_ || !plan_->questions.empty()) return refuse({Errc::wrong_state, {}, "there is no plan to go on with"});
+  abandon_job();
+  resumption_.reset();
+  auto point = parse_mark(mark, *plan_);
+  if (!point) return refuse(point.error());
+  resume_ = std::move(*point);
+  reply_ = "{}";
   return Reply::ok;
 }
 

@@ -7,7 +7,8 @@
 //   3. set_options, Job::scan         what a conversion must know before it may be planned
 //   4. plan                           exact sizes, or the decisions that only a person can take
 //      set_preview, Job::preview      between 3 and 5: what a weight would look like under each answer to a question
-//   5. Job::convert                   output bytes, header first
+//      resume_at, Job::recheck        where an earlier run of the same plan was interrupted: what it wrote is read back
+//   5. Job::convert                   output bytes, header first; mark tells where it could be resumed
 //   6. Job::verify, receipt           the output read back; what the result says about itself
 //
 // Every call replies with JSON that stays valid until the next call.
@@ -24,14 +25,16 @@
 #include "convert/job.h"
 #include "plan/plan.h"
 #include "quant/pairs.h"
+#include "ram/model_facts.h"
 #include "safetensors/shard_set.h"
 #include "session/inspect_job.h"
+#include "session/resumption.h"
 
 namespace wb {
 
 /// The boundary's values (web/engine/core.ts).
 enum class Reply : uint8_t { ok = 0, error = 1, decisions = 2 };
-enum class JobKind : uint8_t { inspect = 0, scan = 1, convert = 2, verify = 3, preview = 4 };
+enum class JobKind : uint8_t { inspect = 0, scan = 1, convert = 2, verify = 3, preview = 4, recheck = 5 };
 
 class Session {
  public:
@@ -71,11 +74,18 @@ class Session {
   Reply copies(uint64_t first, uint64_t count);
   Reply output_header(uint64_t file);
   Reply copied(bool verified);
+  /// During Job::convert: after the last whole tensor of the output so far (resumption.h). Errc: wrong_state.
+  Reply mark(uint64_t first_step);
+  /// Job::recheck and then Job::convert go on from a mark of an earlier run. Errc: wrong_state, resume_refused.
+  Reply resume_at(std::string_view mark);
   /// After Job::preview. Errc: wrong_state.
   Reply preview();
   Reply receipt();
   /// The text of the output's index; needs a plan that has one. Errc: wrong_state.
   Reply output_index();
+
+  /// What loading costs (ram_reply.h); asks for nothing that is open. Errc: invalid_option.
+  Reply ram(std::string_view request);
 
   std::string_view reply() const { return reply_; }
 
@@ -91,7 +101,9 @@ class Session {
 
   std::vector<Source> sources_;
   QuantConfig config_;
+  ModelFacts model_;
   std::vector<Error> warnings_;  // about side files
+  Hash given_;                   // of the side files
   Buffer side_file_;
   std::optional<ShardIndex> index_;  // until it is compared with the shards
   std::optional<Error> index_error_;
@@ -116,6 +128,9 @@ class Session {
   std::string preview_tensor_;
   std::string preview_code_;
   std::string preview_reply_;
+
+  std::optional<ResumePoint> resume_;     // until it was rechecked
+  std::optional<Resumption> resumption_;  // until the conversion that goes on
 
   bool converted_ = false;
   bool hashed_ = true;

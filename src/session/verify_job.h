@@ -1,4 +1,5 @@
-// VerifyJob: reads the output back and compares every byte, by hash, with what was computed.
+// VerifyJob: reads the output back, all of it or what an interrupted run wrote, and compares every byte, by hash, with
+// what was computed.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +15,9 @@ namespace wb {
 
 class VerifyJob final : public Job {
  public:
-  /// Errc: out_of_memory.
-  static Result<std::unique_ptr<VerifyJob>> create(uint64_t output_bytes, uint64_t expected_hash) {
-    std::unique_ptr<VerifyJob> job(new VerifyJob(output_bytes, expected_hash));
+  /// `mismatch`: what is said when the bytes are others. Errc: out_of_memory.
+  static Result<std::unique_ptr<VerifyJob>> create(uint64_t output_bytes, uint64_t expected_hash, Error mismatch) {
+    std::unique_ptr<VerifyJob> job(new VerifyJob(output_bytes, expected_hash, std::move(mismatch)));
     WB_TRY(job->buffer_, Buffer::create(kWindowBytes));
     return job;
   }
@@ -39,15 +40,19 @@ class VerifyJob final : public Job {
     hash_.update(buffer_.view().first(static_cast<size_t>(window.end - window.begin)));
     if (window.end < output_bytes_) return JobStep::need_input;
     if (hash_.digest() == expected_) return JobStep::done;
-    return failed(
-        {Errc::verify_failed, {}, "the bytes on disk are not those that were computed; the file is not to be trusted"});
+    return failed(std::move(mismatch_));
   }
 
+  /// Of all that was read, to go on with.
+  Hash& hash() { return hash_; }
+
  private:
-  VerifyJob(uint64_t output_bytes, uint64_t expected) : output_bytes_(output_bytes), expected_(expected) {}
+  VerifyJob(uint64_t output_bytes, uint64_t expected, Error mismatch)
+      : output_bytes_(output_bytes), expected_(expected), mismatch_(std::move(mismatch)) {}
 
   uint64_t output_bytes_;
   uint64_t expected_;
+  Error mismatch_;
   uint64_t planned_ = 0;
   std::deque<Window> pending_;
   Buffer buffer_;

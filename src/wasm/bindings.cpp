@@ -60,6 +60,7 @@ class SessionBinding {
   int report() { return static_cast<int>(session_.report()); }
   int tensors(double first, double count) { return page(first, count, &wb::Session::tensors); }
   int pairs(double first, double count) { return page(first, count, &wb::Session::pairs); }
+  int ram(const std::string& request) { return static_cast<int>(session_.ram(request)); }
   int plan() { return static_cast<int>(session_.plan()); }
   int preview() { return static_cast<int>(session_.preview()); }
   int receipt() { return static_cast<int>(session_.receipt()); }
@@ -67,6 +68,10 @@ class SessionBinding {
   int output_header(double file) {
     return static_cast<int>(exact(file) ? session_.output_header(static_cast<uint64_t>(file)) : wb::Reply::error);
   }
+  int mark(double first_step) {
+    return static_cast<int>(exact(first_step) ? session_.mark(static_cast<uint64_t>(first_step)) : wb::Reply::error);
+  }
+  int resume_at(const std::string& mark) { return static_cast<int>(session_.resume_at(mark)); }
   int copied(bool verified) { return static_cast<int>(session_.copied(verified)); }
   int output_index() { return static_cast<int>(session_.output_index()); }
   double reply_ptr() const { return pointer(session_.reply().data()); }
@@ -108,11 +113,14 @@ EMSCRIPTEN_BINDINGS(weighbridge) {
       .function("report", &SessionBinding::report)
       .function("tensors", &SessionBinding::tensors)
       .function("pairs", &SessionBinding::pairs)
+      .function("ram", &SessionBinding::ram)
       .function("plan", &SessionBinding::plan)
       .function("preview", &SessionBinding::preview)
       .function("receipt", &SessionBinding::receipt)
       .function("copies", &SessionBinding::copies)
       .function("outputHeader", &SessionBinding::output_header)
+      .function("mark", &SessionBinding::mark)
+      .function("resumeAt", &SessionBinding::resume_at)
       .function("copied", &SessionBinding::copied)
       .function("outputIndex", &SessionBinding::output_index)
       .function("replyPtr", &SessionBinding::reply_ptr)

@@ -1,5 +1,18 @@
 // Stock Chromium on the built page, and what the tests need around it: downloads on disk, memory of all its processes.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,8 +20,11 @@ import puppeteer from 'puppeteer-core';
 import { serve } from '../../scripts/serve.mjs';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const CLI = join(ROOT, 'web/cli/weighbridge.mjs');
 const PAGE = join(ROOT, 'build/page');
 export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+const COMPARE_BYTES = 8 << 20;
 
 export const FLAGS = [
   '--no-sandbox',
@@ -20,6 +36,12 @@ export const FLAGS = [
   '--disable-sync',
   '--disable-dev-shm-usage',
 ];
+
+export function cli(...args) {
+  const run = spawnSync(process.execPath, [CLI, ...args], { encoding: 'utf8', maxBuffer: 1 << 28 });
+  assert.equal(run.status, 0, run.stderr);
+  return run.stdout;
+}
 
 /** A folder of the test's own on disk; gone with clean(). */
 export function scratchFolder() {
@@ -123,6 +145,24 @@ export async function downloaded(folder, size, timeout = 300_000) {
       return join(folder, done[0]);
     if (Date.now() > end) throw new Error(`no download of ${size} bytes after ${timeout / 1000} s; there is: ${names}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+/** The first byte at which two files differ, or -1. */
+export function firstDifference(left, right) {
+  const [a, b] = [openSync(left, 'r'), openSync(right, 'r')];
+  const [x, y] = [Buffer.alloc(COMPARE_BYTES), Buffer.alloc(COMPARE_BYTES)];
+  try {
+    for (let at = 0; ; at += COMPARE_BYTES) {
+      const [m, n] = [readSync(a, x, 0, COMPARE_BYTES, at), readSync(b, y, 0, COMPARE_BYTES, at)];
+      if (m !== n || !x.subarray(0, m).equals(y.subarray(0, n))) {
+        for (let i = 0; i < Math.max(m, n); i++) if (i >= m || i >= n || x[i] !== y[i]) return at + i;
+      }
+      if (m < COMPARE_BYTES) return -1;
+    }
+  } finally {
+    closeSync(a);
+    closeSync(b);
   }
 }
 

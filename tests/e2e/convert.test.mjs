@@ -1,7 +1,7 @@
 // The whole product in stock Chromium: a file chosen by its path, what the page says about it, a converted file on disk.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readFileSync, readSync, statfsSync, statSync, unlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync, statSync, unlinkSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -10,8 +10,11 @@ import { makeBig } from '../../scripts/make_big.mjs';
 import {
   byId,
   bytesOf,
+  CLI,
   chooseFiles,
+  cli,
   downloaded,
+  firstDifference,
   openPage,
   press,
   privateFiles,
@@ -22,7 +25,6 @@ import {
 } from './browser.mjs';
 
 const GIB = Number(process.env.E2E_GIB ?? 1);
-const CLI = join(ROOT, 'web/cli/weighbridge.mjs');
 const EXAMPLES = join(ROOT, 'build/examples');
 const STEP = 8 << 20;
 const NEED_DISK = 8 * GIB * 2 ** 30 + 2 ** 30;
@@ -30,30 +32,6 @@ const NEED_DISK = 8 * GIB * 2 ** 30 + 2 ** 30;
 const GROWTH_MIB_MAX = 150;
 const PAUSE_MS_MAX = 500;
 const MINUTES = 60_000;
-
-function cli(...args) {
-  const run = spawnSync(process.execPath, [CLI, ...args], { encoding: 'utf8', maxBuffer: 1 << 28 });
-  assert.equal(run.status, 0, run.stderr);
-  return run.stdout;
-}
-
-/** The first byte at which two files differ, or -1. */
-function firstDifference(left, right) {
-  const [a, b] = [openSync(left, 'r'), openSync(right, 'r')];
-  const [x, y] = [Buffer.alloc(STEP), Buffer.alloc(STEP)];
-  try {
-    for (let at = 0; ; at += STEP) {
-      const [m, n] = [readSync(a, x, 0, STEP, at), readSync(b, y, 0, STEP, at)];
-      if (m !== n || !x.subarray(0, m).equals(y.subarray(0, n))) {
-        for (let i = 0; i < Math.max(m, n); i++) if (i >= m || i >= n || x[i] !== y[i]) return at + i;
-      }
-      if (m < STEP) return -1;
-    }
-  } finally {
-    closeSync(a);
-    closeSync(b);
-  }
-}
 
 /** Holds an output file against its source, computed here code by code: header, order, every byte. */
 async function assertConverted(source, output) {

@@ -61,7 +61,8 @@ JobStep Pump::run(JobKind kind) {
   queue_.clear();
   reads = read_bytes = 0;
   bad_window.clear();
-  if (kind == JobKind::convert) output.clear();
+  if (kind == JobKind::convert && !goes_on) output.clear();
+  if (kind == JobKind::convert) marks.clear();
   JobStep step = session.begin(kind);
   while (step == JobStep::need_input || step == JobStep::has_output) {
     if (step == JobStep::need_input) {
@@ -69,6 +70,8 @@ JobStep Pump::run(JobKind kind) {
     } else {
       const ByteView bytes = session.output();
       output.insert(output.end(), bytes.begin(), bytes.end());
+      session.mark(0);
+      if (kind == JobKind::convert) marks.emplace_back(session.reply());
       step = session.resume();
     }
   }

@@ -30,8 +30,10 @@ class Pump {
 
   Session session;
   std::vector<Bytes> sources;
-  Bytes output;        ///< of the last convert
-  uint64_t reads = 0;  ///< of the last job
+  Bytes output;                    ///< of the last convert
+  bool goes_on = false;            ///< the next convert appends to the output that is there
+  std::vector<std::string> marks;  ///< of the last convert, one for each time it had output
+  uint64_t reads = 0;              ///< of the last job
   uint64_t read_bytes = 0;
   std::string bad_window;
 

@@ -4,7 +4,6 @@
 
 #include "oracle/pump.h"
 #include "quant/rules.h"
-#include "ram/ram.h"
 
 using namespace wb;
 using oracle::f32_tensor;
@@ -23,17 +22,6 @@ std::string keys(const Json& object) {
 TensorSpec filled(const std::string& name, Dtype dtype, std::vector<uint64_t> shape, uint8_t byte = 0x38) {
   TensorSpec each{name, dtype, std::move(shape), {}};
   each.bytes.assign(oracle::element_count(each) * dtype_info(dtype).bits / 8, byte);
-  return each;
-}
-
-Tensor tensor(const std::string& name, Dtype dtype, uint64_t elements, uint64_t begin) {
-  Tensor each;
-  each.name = name;
-  each.dtype = dtype;
-  each.shape = {elements};
-  each.elements = elements;
-  each.begin = begin;
-  each.end = begin + elements * dtype_info(dtype).bits / 8;
   return each;
 }
 
@@ -61,10 +49,16 @@ TEST_CASE("report: every reply has the keys that the page expects") {
   CHECK(keys(report["problems"][0]) == "code message where");
   CHECK(keys(report["dropped"][0]) == "count group names");
   CHECK(keys(report["config"][0]) == "name says");
-  CHECK(keys(report["ram"]) == "load_stages loaders per_dtype");
+  CHECK(keys(report["ram"]) == "facts load_stages loaders per_dtype");
   CHECK(keys(report["ram"]["load_stages"]) ==
         "dequantized_bf16_bytes dequantized_f32_bytes file_read_bytes peak_bf16_bytes peak_f32_bytes");
-  CHECK(keys(report["ram"]["loaders"][0]) == "loader peak_bytes peak_terms source stages steady_bytes title");
+  for (const Json& row : report["ram"]["loaders"]) {
+    INFO(row["loader"]);
+    CHECK(keys(row) == (row["applies"] == true
+                            ? "applies device_peak_bytes firm_peak_bytes loader peak_bytes peak_stage purpose "
+                              "source stages steady_bytes title url version"
+                            : "applies loader purpose reason source title url version"));
+  }
   CHECK(report["verdict"] == "problems");
   CHECK(report["parameters"] == 11);
   CHECK(report["stored_elements"] == 13);
@@ -115,52 +109,6 @@ TEST_CASE("report: pages of rows are clipped") {
     pump.session.tensors(row.first, row.count);
     CHECK(Json::parse(pump.session.reply()).size() == row.rows);
   }
-}
-
-TEST_CASE("ram: the load-stage table of the issue, 12 / 49 / 25 GB for 12.2e9 one-byte parameters") {
-  Inventory inventory;
-  constexpr uint64_t kParameters = 12'200'000'000;
-  constexpr uint64_t kLayer = 61'000'000;
-  uint64_t at = 0;
-  Source source;
-  source.name = "krea.safetensors";
-  for (uint64_t i = 0; i < kParameters / kLayer; ++i) {
-    const std::string stem = "blocks." + std::to_string(i);
-    for (const Tensor& each : {tensor(stem + ".weight", Dtype::F8_E4M3, kLayer, at),
-                               tensor(stem + ".weight_scale", Dtype::F32, 1, at + kLayer)}) {
-      at = each.end;
-      inventory.tensors.push_back(each);
-    }
-  }
-  source.size_bytes = at;
-  inventory.sources.push_back(source);
-  REQUIRE(inventory.build_index().empty());
-  const Pairing pairing = find_pairs(inventory, {}, {});
-  const WeightSums sums = weight_sums(inventory, pairing);
-  CHECK(sums.parameters == kParameters);
-  CHECK(bytes_as(sums, 2) == 2 * kParameters);
-  CHECK(bytes_as(sums, 4) == 4 * kParameters);
-  const auto loaders = loader_timelines(sums);
-  REQUIRE(loaders.size() == 3);
-  CHECK(loaders[0].stages[0].total_bytes() == kParameters + 800);
-  CHECK(loaders[0].stages[1].total_bytes() == 4 * kParameters);
-  CHECK(loaders[1].stages[1].total_bytes() == 2 * kParameters);
-  CHECK(loaders[0].peak.total_bytes() == 5 * kParameters + 800);
-  CHECK(loaders[1].peak.total_bytes() == 3 * kParameters + 800);
-  CHECK(loaders[2].peak.total_bytes() == kParameters + 800 + 2 * kLayer);
-  for (const LoaderTimeline& loader : loaders) {
-    for (const MemoryStage& stage : loader.stages) CHECK(stage.total_bytes() <= loader.peak.total_bytes());
-    CHECK(loader.steady_bytes <= loader.peak.total_bytes());
-  }
-
-  // A little bf16 beside it is held as stored, and counted as parameters.
-  inventory.tensors.push_back(tensor("norm", Dtype::BF16, 1'000'000, at));
-  inventory.tensors.push_back(tensor("ids", Dtype::I64, 1000, at + 2'000'000));
-  REQUIRE(inventory.build_index().empty());
-  const WeightSums more = weight_sums(inventory, find_pairs(inventory, {}, {}));
-  CHECK(more.parameters == kParameters + 1'001'000);
-  CHECK(bytes_as(more, 4) == 4 * (kParameters + 1'000'000) + 8000);
-  CHECK(loader_timelines(more)[0].stages[1].total_bytes() == 4 * kParameters + 2'008'000);
 }
 
 TEST_CASE("schemes: every packed family is known by name; what is not converted is refused") {

@@ -82,7 +82,7 @@ test('ram for people and for programs', () => {
   const json = run('ram', '--json', input);
   const { ram } = JSON.parse(json.out) as Report;
   expect(ram.load_stages.file_read_bytes).toBeGreaterThan(0);
-  expect(ram.per_dtype.map(({ dtype }) => dtype)).toEqual(['as_stored', 'bf16', 'f16', 'f32']);
+  expect(ram.per_dtype.map(({ dtype }) => dtype)).toEqual(['as_stored', 'bf16', 'f16', 'f32', 'fp8']);
 });
 
 test('convert writes the right bytes, and nothing else', () => {

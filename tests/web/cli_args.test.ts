@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseCommand, UsageError } from '../../web/cli/args';
+import { parseCommand } from '../../web/cli/args';
+import { UsageError } from '../../web/cli/usage_error';
 
 const BF16 = { to: 'bf16', others: 'keep', assume: {} };
 
@@ -10,7 +11,7 @@ test.each([
     ['inspect', 'a', '--tensors', '--pairs'],
     { kind: 'inspect', paths: ['a'], json: false, allTensors: true, allPairs: true },
   ],
-  [['ram', '--json', 'a'], { kind: 'ram', paths: ['a'], json: true }],
+  [['ram', '--json', 'a'], { kind: 'ram', paths: ['a'], json: true, wish: { held_as: 'as_stored', loader: 'all' } }],
   [['--help'], { kind: 'help' }],
   [['convert', '--help'], { kind: 'help' }],
   [['--version'], { kind: 'version' }],
@@ -27,6 +28,7 @@ test('convert with everything', () => {
     json: true,
     progress: true,
     verify: false,
+    resume: false,
     options: { to: 'f16', others: 'cast', assume: { scale_missing: 'unscaled', 'a=b.weight': 'divide' } },
   });
 });
@@ -39,8 +41,13 @@ test('convert with as little as possible verifies and keeps the other tensors', 
     json: false,
     progress: false,
     verify: true,
+    resume: false,
     options: BF16,
   });
+});
+
+test('convert goes on when asked to', () => {
+  expect(parseCommand(['convert', '--resume', '--to=bf16', '-o', 'out', 'in'])).toMatchObject({ resume: true });
 });
 
 test('verify', () => {
@@ -62,6 +69,7 @@ test('several paths, one of several checkpoints, shards of a size', () => {
     paths: ['in'],
     file: 'vae',
     json: false,
+    wish: { held_as: 'as_stored', loader: 'all' },
   });
   expect(parseCommand(['convert', '--to', 'bf16', '-o', 'out', 'in', '--shard-size', '5GB'])).toMatchObject({
     options: { ...BF16, shards: 5e9 },
@@ -87,6 +95,12 @@ test.each([
   [['inspect', '--json=yes', 'a']],
   [['ram']],
   [['ram', '--tensors', 'a']],
+  ...['32gb', 'GB', '-1GB', '32 GB', '0GB', '32Gb', '1e3GB'].map((size) => [['ram', 'a', `--ram=${size}`]]),
+  [['ram', 'a', '--free', '1GB']],
+  [['ram', 'a', '--ram', '1GB', '--free', '1GiB']],
+  [['ram', 'a', '--ram', '1GB', '--kind', 'mac']],
+  [['ram', 'a', '--dtype', 'int4']],
+  ...['0', '-1', '4k', '1.5'].map((count) => [['ram', 'a', `--context=${count}`]]),
   [['convert', '-o', 'out', 'in']],
   [['convert', '--to', 'bf16', 'in']],
   [['convert', '--to', 'bf16', '-o', 'out']],
@@ -101,6 +115,18 @@ test.each([
   [['verify', '--to', 'bf16', 'out']],
 ])('%j is wrong usage', (argv) => {
   expect(() => parseCommand(argv)).toThrow(UsageError);
+});
+
+test('a machine, a dtype and a context', () => {
+  const argv = ['ram', 'a', '--ram', '32GB', '--free', '22.5GiB', '--swap', '8GiB', '--vram', '0', '--kind', 'windows'];
+  expect(parseCommand([...argv, '--loader', 'vllm', '--dtype', 'fp16', '--context', '4096'])).toMatchObject({
+    wish: {
+      machine: { kind: 'windows', ram_bytes: 32e9, free_bytes: 22.5 * 2 ** 30, swap_bytes: 2 ** 33, vram_bytes: 0 },
+      loader: 'vllm',
+      held_as: 'f16',
+      context_tokens: 4096,
+    },
+  });
 });
 
 test('a mirror and a token in a file', () => {

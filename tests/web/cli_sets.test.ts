@@ -248,11 +248,11 @@ test('an interrupted run leaves nothing that looks finished', async () => {
     await ended;
     return readdirSync(folder).filter((name) => name !== 'in' && name !== 'big');
   };
-  expect(await stop('SIGTERM')).toEqual([]);
-  // Nothing can be tidied up after this one: what is left must not have the output's name.
-  const left = await stop('SIGKILL');
-  expect(left).toHaveLength(1);
-  expect(left[0]).toMatch(/^out\.\d+\.partial$/);
+  // What is left may be gone on with, but must not have the output's name.
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const left = await stop(signal);
+    expect(left.filter((name) => !/^out\.\d+\.partial(\.journal)?$/.test(name))).toEqual([]);
+  }
 });
 
 test('variants side by side are named with an error until one is chosen', () => {
@@ -295,10 +295,8 @@ test('a pipeline: each component, the sum, and all of it converted', () => {
     inspected.components.reduce((sum: number, { report }: { report: Report }) => sum + of(report), 0);
   for (const [at, { bytes }] of inspected.sum.ram.per_dtype.entries())
     expect(bytes).toBe(total(({ ram }) => ram.per_dtype[at]?.bytes ?? 0));
-  for (const [at, { steady_bytes }] of inspected.sum.ram.loaders.entries())
-    expect(steady_bytes).toBe(total(({ ram }) => ram.loaders[at]?.steady_bytes ?? 0));
   expect(run('inspect', input).out).toMatch(/sum +584/);
-  expect(run('ram', input).out).toContain('all components together');
+  expect(run('ram', input).out).toContain('All components in memory at once');
   expect(run('inspect', '--file', 'vae', input).code).toBe(0);
 
   const { code, err } = convert(input);

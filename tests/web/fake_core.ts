@@ -95,8 +95,22 @@ class FakeSession implements CoreSession {
     return this.#called(`addSideFile ${name} ${text}`);
   }
 
+  mark(firstStep: number): Status {
+    this.#called(`mark ${firstStep}`);
+    return this.#reply({ step: 0, bytes: 0, xxh64: '', outcomes: [] });
+  }
+
+  resumeAt(mark: string): Status {
+    return this.#called(`resumeAt ${mark}`);
+  }
+
   setOptions(json: string): Status {
     return this.#called(`setOptions ${json}`);
+  }
+
+  ram(request: string): Status {
+    this.#called('ram');
+    return this.#reply({ asked: JSON.parse(request) });
   }
 
   begin(job: Job): Step {

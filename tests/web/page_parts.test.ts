@@ -3,7 +3,7 @@ import { givenFiles } from '../../web/app/dropped_files';
 import { prettyJson } from '../../web/app/json_text';
 import { sharesOf } from '../../web/app/kinds';
 import { PaceMeter } from '../../web/app/rate';
-import { sinkOffers } from '../../web/app/sinks';
+import { type Capabilities, NOTHING, sinkOffers } from '../../web/app/sinks';
 
 describe('metadata that is JSON', () => {
   test('is laid out', () => {
@@ -31,28 +31,33 @@ test('files of a picker are known by name, those of a chosen folder by their pla
 });
 
 describe('ways to write', () => {
-  const kinds = (opfs: boolean, picker: boolean, bytes: number): string[] =>
-    sinkOffers({ opfs, picker, directory: false }, bytes).map((offer) => offer.kind);
+  const chromium = { opfs: true, picker: true, directory: true, download: true };
+  const kinds = (able: Partial<Capabilities>, bytes: number, isSet = false): string[] =>
+    sinkOffers({ ...NOTHING, ...able }, bytes, isSet).map((offer) => offer.kind);
 
   test('private files first, the picker beside them, memory only where nothing else is and the file is small', () => {
-    expect(kinds(true, true, 25e9)).toEqual(['opfs', 'picker']);
-    expect(kinds(true, false, 1)).toEqual(['opfs']);
-    expect(kinds(false, true, 1)).toEqual(['picker', 'memory']);
-    expect(kinds(false, false, 256 * 2 ** 20)).toEqual(['memory']);
-    expect(kinds(false, false, 256 * 2 ** 20 + 1)).toEqual([]);
+    expect(kinds({ opfs: true, picker: true }, 25e9)).toEqual(['opfs', 'picker']);
+    expect(kinds({ opfs: true }, 1)).toEqual(['opfs']);
+    expect(kinds({ picker: true }, 1)).toEqual(['picker', 'memory']);
+    expect(kinds({}, 256 * 2 ** 20)).toEqual(['memory']);
+    expect(kinds({}, 256 * 2 ** 20 + 1)).toEqual([]);
+  });
+
+  test('a download fed from here where there is no picker, and where private files have no room', () => {
+    expect(kinds({ opfs: true, download: true }, 25e9)).toEqual(['opfs', 'download']);
+    expect(kinds({ download: true }, 25e9)).toEqual(['download']);
+    expect(kinds({ download: true }, 1)).toEqual(['memory', 'download']);
+    expect(kinds({ picker: true, download: true }, 25e9)).toEqual(['picker']);
   });
 
   test('a set stays one where a folder can be written; a single file may go into one', () => {
-    const all = { opfs: true, picker: true, directory: true };
-    expect(sinkOffers(all, 1, true).map((offer) => offer.kind)).toEqual(['directory', 'opfs', 'picker']);
-    expect(sinkOffers(all, 1, false).map((offer) => offer.kind)).toEqual(['opfs', 'picker', 'directory']);
-    expect(sinkOffers({ ...all, directory: false }, 1, true).map((offer) => offer.kind)).toEqual(['opfs', 'picker']);
+    expect(kinds(chromium, 1, true)).toEqual(['directory', 'opfs', 'picker']);
+    expect(kinds(chromium, 1, false)).toEqual(['opfs', 'picker', 'directory']);
+    expect(kinds({ ...chromium, directory: false }, 1, true)).toEqual(['opfs', 'picker']);
   });
 
   test('a working copy and its download need the room twice', () => {
-    expect(sinkOffers({ opfs: true, picker: true, directory: false }, 25e9).map((offer) => offer.disk_bytes)).toEqual([
-      50e9, 25e9,
-    ]);
+    expect(sinkOffers({ ...chromium, directory: false }, 25e9).map((offer) => offer.disk_bytes)).toEqual([50e9, 25e9]);
   });
 });
 

@@ -34,7 +34,8 @@ async function writeAll(sink: ByteSink, chunkBytes = 64 * 1024): Promise<void> {
 }
 
 async function readBack(sink: ByteSink): Promise<Uint8Array> {
-  const source = await sink.readBack();
+  const source = await sink.readBack?.();
+  if (!source) throw new Error('this sink cannot be read back');
   const bytes = Uint8Array.from(await source.read(0, source.size));
   await source.close();
   return bytes;

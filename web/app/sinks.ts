@@ -1,20 +1,24 @@
 // The ways in which this browser can write a converted file, and what each costs. The engine has the
 // sinks themselves; here they are offered.
+import type { EngineClient } from '../engine/client';
 import { MEMORY_SINK_BYTES_MAX } from '../engine/sink';
 import { formatDecimal } from '../engine/units';
+import { feedsDownloads } from './service_worker';
 
-export type SinkKind = 'directory' | 'opfs' | 'picker' | 'memory';
+export type SinkKind = 'directory' | 'opfs' | 'picker' | 'download' | 'memory';
 
 export interface Capabilities {
-  /** origin-private files: every current browser, but not all private windows */
+  /** origin-private files, with room for the output: every current browser, but not all private windows */
   opfs: boolean;
   /** the save picker: Chromium */
   picker: boolean;
   /** the folder picker: Chromium */
   directory: boolean;
+  /** a download that the service worker feeds */
+  download: boolean;
 }
 
-export const NOTHING: Capabilities = { opfs: false, picker: false, directory: false };
+export const NOTHING: Capabilities = { opfs: false, picker: false, directory: false, download: false };
 
 export interface SinkOffer {
   kind: SinkKind;
@@ -24,26 +28,19 @@ export interface SinkOffer {
   disk_bytes: number;
 }
 
-export async function capabilities(): Promise<Capabilities> {
+export async function capabilities(client: EngineClient, outputBytes: number): Promise<Capabilities> {
+  const [opfs, download] = await Promise.all([client.room(outputBytes), feedsDownloads()]);
   return {
-    opfs: await hasPrivateFiles(),
+    opfs,
     picker: typeof window.showSaveFilePicker === 'function',
     directory: typeof window.showDirectoryPicker === 'function',
+    download,
   };
-}
-
-async function hasPrivateFiles(): Promise<boolean> {
-  try {
-    await navigator.storage.getDirectory();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The best first; empty when there is no way at all. A set stays one where a folder can be written. */
 export function sinkOffers(able: Capabilities, outputBytes: number, isSet = false): SinkOffer[] {
-  const { opfs, picker, directory } = able;
+  const { opfs, picker, directory, download } = able;
   const folder: SinkOffer = {
     kind: 'directory',
     title: isSet ? 'A folder, in several files' : 'A folder, with its config',
@@ -73,6 +70,14 @@ export function sinkOffers(able: Capabilities, outputBytes: number, isSet = fals
       kind: 'memory',
       title: 'Save to the downloads folder',
       says: `Held in memory first (${formatDecimal(outputBytes)}), because this browser offers nothing better here.`,
+      disk_bytes: outputBytes,
+    });
+  }
+  if (download && !picker) {
+    offers.push({
+      kind: 'download',
+      title: opfs ? 'Straight to the downloads folder' : 'Save to the downloads folder',
+      says: `${opfs ? 'Slower, but without a working copy. ' : ''}The browser takes the file as it is written; it can be checked only when you choose the saved file here. Keep this tab open until the browser has all of it.`,
       disk_bytes: outputBytes,
     });
   }

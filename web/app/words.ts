@@ -102,11 +102,15 @@ export const WORDS: Record<ErrorCode, string> = {
   unknown_assumption: 'An answer was given to a question that this file does not raise. Open the file again.',
   nothing_to_convert: 'Nothing in this file is quantized, so there is nothing to convert.',
   source_changed: 'The file was changed after it was opened. Open it again.',
+  resume_refused:
+    'The unfinished output belongs to another conversion, or its input has changed since. Convert from the beginning.',
   verify_failed: 'What was written is not what was meant to be written. Do not use the new file; try again.',
 
   out_of_memory: 'There was not enough memory. Close other tabs and try again.',
   read_failed: 'The file could not be read. Check that it is still there and that its disk is connected.',
   write_failed: 'The new file could not be written. Check the disk and try again, or save to another place.',
+  download_lost:
+    'The browser ended the download before it was whole. Delete what it saved, and save another way or try again.',
   no_space: 'There is not enough room on the disk. Free some space or save to another disk.',
   output_exists: 'The new file would overwrite a file that is being read. Choose another name.',
   not_found: 'The file is no longer there. Choose it again.',

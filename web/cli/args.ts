@@ -1,10 +1,9 @@
 // The command line as one value, or a UsageError. Nothing is opened or looked up here.
 import { parseArgs } from 'node:util';
 import { type ConvertOptions, RECIPES } from '../engine/report';
+import { MEMORY_OPTIONS, type MemoryWish, memoryWish } from './memory_options';
 import type { PreviewOptions } from './preview';
-
-/** Exit code 2: the command line itself is wrong. */
-export class UsageError extends Error {}
+import { UsageError } from './usage_error';
 
 /** What is to be opened: a file, a folder, several files of one set. */
 export interface InputWords {
@@ -26,6 +25,8 @@ export interface ConvertCommand extends InputWords {
   output: string;
   options: ConvertOptions;
   verify: boolean;
+  /** goes on with what an interrupted run left */
+  resume: boolean;
   progress: boolean;
 }
 
@@ -42,7 +43,7 @@ export type Command =
   | { kind: 'help' }
   | { kind: 'version' }
   | ({ kind: 'inspect'; json: boolean; allTensors: boolean; allPairs: boolean } & InputWords)
-  | ({ kind: 'ram'; json: boolean } & InputWords)
+  | ({ kind: 'ram'; json: boolean; wish: MemoryWish } & InputWords)
   | ({ kind: 'preview' } & PreviewOptions)
   | ConvertCommand
   | VerifyCommand;
@@ -50,13 +51,16 @@ export type Command =
 export const USAGE = `usage:
   weighbridge inspect [--json] [--tensors] [--pairs] [--file NAME] PATH...
       what is in the checkpoint: dtypes, pairs of weight and scale, problems
-  weighbridge ram [--json] [--file NAME] PATH...
-      how much memory each way of loading it takes
+  weighbridge ram [--ram SIZE [--free SIZE] [--swap SIZE] [--vram SIZE] [--kind linux|windows|unified|container]]
+                  [--loader all|ID] [--dtype as_stored|bf16|fp16|float32|fp8] [--context TOKENS]
+                  [--json] [--file NAME] PATH...
+      how much memory each way of loading it takes, stage by stage, and whether it fits the machine
   weighbridge preview [--json] [--tensor NAME] [--assume SUBJECT=CHOICE]... [--file NAME] PATH...
       what the weights would be under each answer to the open questions
   weighbridge convert --to bf16|f16|stored -o OUT [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
-                      [--shard-size SIZE] [--no-verify] [--progress] [--json] [--file NAME] PATH...
+                      [--shard-size SIZE] [--resume] [--no-verify] [--progress] [--json] [--file NAME] PATH...
       writes the dequantized checkpoint: one file when OUT ends in .safetensors, else a folder
+      --resume: goes on after the last whole tensor that an interrupted run of the same command wrote
   weighbridge verify --from PATH --to bf16|f16|stored [--others keep|cast] [--recipe NAME] [--assume SUBJECT=CHOICE]...
                      [--shard-size SIZE] [--progress] [--json] [--file NAME] OUT
       computes the conversion of PATH again and compares it with OUT
@@ -69,6 +73,9 @@ of which only the needed parts are read. --file NAME chooses among the checkpoin
 at most.
 --recipe f32-mul-rne (the default) multiplies in float32 and rounds once; target-mul-rne rounds the scale to the
 target first, as loaders that multiply in the compute dtype do.
+--ram is the machine's memory and --free what a new program gets of it, droppable file pages included; --vram 0 says
+that there is no graphics card. 32GB is 32 x 10^9 bytes, 32GiB is 32 x 2^30. --dtype is what the weights are held as
+(as_stored: each loader's own choice); --context adds a language model's KV cache; --loader ID shows its stages.
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 a decision is needed.
 `;
 
@@ -76,6 +83,10 @@ const FLAG = { type: 'boolean', default: false } as const;
 const WORD = { type: 'string' } as const;
 const WORDS = { type: 'string', multiple: true, default: [] as string[] } as const;
 const REMOTE = { endpoint: WORD, 'token-file': WORD } as const;
+const MEMORY = Object.fromEntries(MEMORY_OPTIONS.map((name) => [name, WORD])) as Record<
+  (typeof MEMORY_OPTIONS)[number],
+  typeof WORD
+>;
 const CONVERSION = {
   json: FLAG,
   progress: FLAG,
@@ -118,9 +129,9 @@ function parseInspect(args: string[]): Command {
 }
 
 function parseRam(args: string[]): Command {
-  const options = { json: FLAG, file: WORD, ...REMOTE };
+  const options = { json: FLAG, file: WORD, ...REMOTE, ...MEMORY } as const;
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
-  return { kind: 'ram', ...inputWords(positionals, values), json: values.json };
+  return { kind: 'ram', ...inputWords(positionals, values), json: values.json, wish: memoryWish(values) };
 }
 
 function parsePreview(args: string[]): Command {
@@ -132,7 +143,7 @@ function parsePreview(args: string[]): Command {
 }
 
 function parseConvert(args: string[]): Command {
-  const options = { ...CONVERSION, output: { type: 'string', short: 'o' }, 'no-verify': FLAG } as const;
+  const options = { ...CONVERSION, output: { type: 'string', short: 'o' }, 'no-verify': FLAG, resume: FLAG } as const;
   const { values, positionals } = asUsage(() => parseArgs({ args, options, allowPositionals: true }));
   const input = inputWords(positionals, values);
   if (!values.output) throw new UsageError('convert needs -o OUT, the file or folder to write');
@@ -143,6 +154,7 @@ function parseConvert(args: string[]): Command {
     output: values.output,
     options: conversionOptions(values),
     verify: !values['no-verify'],
+    resume: values.resume,
     progress: values.progress,
   };
 }

@@ -51,6 +51,7 @@ const ENVIRONMENT_CODES: readonly ErrorCode[] = [
   'not_found',
   'cancelled',
   'source_changed',
+  'resume_refused',
   'core_crash',
   'wrong_state',
   ...SERVER_CODES,

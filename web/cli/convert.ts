@@ -1,5 +1,5 @@
 // `weighbridge convert` and `weighbridge verify`: the same conversion, into files or against them.
-import { CoreError } from '../engine/errors';
+import { CoreError, toCoreError } from '../engine/errors';
 import type { Core } from '../engine/heap';
 import type { Decision, Receipt } from '../engine/report';
 import { summedChecks } from '../engine/source_checks';
@@ -22,8 +22,13 @@ export async function convert(core: Core, command: ConvertCommand, print: Print)
   if (found.choice.kind === 'pipeline') return convertPipeline(core, found, command, print);
   const input = await onlyPart(found, command.paths).open();
   const isSet = found.choice.kind === 'set';
-  const target = await closingOnFailure(input, () => targetOf(command.output, command.options, isSet, input.paths));
-  const outcome = await run(core, input, target, command, command.verify);
+  const target = await closingOnFailure(input, () =>
+    targetOf(command.output, command.options, isSet, input.paths, command.resume),
+  );
+  const outcome = await run(core, input, target, command, command.verify).catch((thrown: unknown) => {
+    sayWhatIsKept(target, thrown);
+    throw thrown;
+  });
   return printOutcome(outcome, command.json, print, (receipt) => receiptText(command.output, receipt));
 }
 
@@ -45,10 +50,19 @@ export async function verify(core: Core, command: VerifyCommand, print: Print): 
   }
 }
 
+function sayWhatIsKept({ kept }: Target, thrown: unknown): void {
+  const path = kept();
+  if (path === null || toCoreError(thrown).code === 'resume_refused') return;
+  printError(
+    `weighbridge: what was written is kept in ${plain(path)}.\n` +
+      'The same command with --resume goes on from there; delete it, and the .journal beside it, if you do not want that.\n',
+  );
+}
+
 function run(
   core: Core,
   input: OpenedInput,
-  { sink, options }: Target,
+  { sink, options }: Pick<Target, 'sink' | 'options'>,
   { progress }: { progress: boolean },
   verifyOutput: boolean,
 ): Promise<Outcome> {
@@ -142,6 +156,9 @@ function receiptText(path: string, receipt: Receipt): string {
   if (alike.length > 0) rows.push(['carried along', alike.map(({ name }) => name).join(', ')]);
   for (const { name, sha256, says } of summedChecks(receipt.source_checks ?? [])) {
     rows.push(['source', `${name}: SHA-256 ${says}${sha256 === null ? '' : ` (${sha256})`}`]);
+  }
+  if (receipt.resumed_bytes !== undefined) {
+    rows.push(['resumed', `${formatBytes(receipt.resumed_bytes)} were there already, and were checked`]);
   }
   rows.push(...trafficFacts(receipt.traffic));
   for (const note of receipt.notes) rows.push(['note', note]);

@@ -1,27 +1,37 @@
 // Writes beside the target under another name, straight from the wasm heap, and renames when all is
 // well: what has the target's name is whole, on disk and verified.
-import { closeSync, fstatSync, fsyncSync, openSync, writeSync } from 'node:fs';
-import { realpath, rename, stat, unlink } from 'node:fs/promises';
+import { closeSync, fdatasync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { CoreError } from '../engine/errors';
-import { type ByteSink, checkWritten, writeError } from '../engine/sink';
+import { type ByteSink, checkWritten, type Resumable, writeError } from '../engine/sink';
 import type { ByteSource } from '../engine/source';
 import { checkRoom } from './disk_room';
 import { FileSource } from './file_source';
+import { Partial } from './partial';
 
-export class FileSink implements ByteSink {
+const dataSync = promisify(fdatasync);
+
+export class FileSink implements ByteSink, Resumable {
+  readonly keepsCancelled = true;
   readonly #target: string;
-  readonly #partial: string;
+  readonly #partial: Partial;
+  readonly #goesOn: boolean;
   #file: number | null = null;
   #sizeBytes = 0;
+  #position = 0;
+  #flushing: Promise<void> = Promise.resolve();
+  #suspended = false;
 
-  private constructor(target: string) {
+  private constructor(target: string, partial: Partial, goesOn: boolean) {
     this.#target = target;
-    this.#partial = `${target}.${process.pid}.partial`;
+    this.#partial = partial;
+    this.#goesOn = goesOn;
   }
 
-  /** Looks at the target before any work is done; writes nothing yet. */
-  static async at(output: string, inputs: readonly string[]): Promise<FileSink> {
+  /** Looks at the target before any work is done; writes nothing yet. `goesOn`: with what an ended process left. */
+  static async at(output: string, inputs: readonly string[], goesOn = false): Promise<FileSink> {
     const target = await resolveTarget(output);
     const existing = await stat(target).catch(() => null);
     if (existing !== null && !existing.isFile()) {
@@ -33,26 +43,79 @@ export class FileSink implements ByteSink {
         throw new CoreError('output_exists', output, `the output is the input ${input}; choose another name`);
       }
     }
-    return new FileSink(target);
+    return new FileSink(target, Partial.beside(target), goesOn);
+  }
+
+  /** A file of a folder that is itself not finished. */
+  static inside(path: string): FileSink {
+    return new FileSink(path, Partial.inside(path), false);
+  }
+
+  get resumable(): Resumable {
+    return this;
+  }
+
+  /** Where an unfinished output was left for later. */
+  get kept(): string | null {
+    return this.#suspended ? this.#partial.path : null;
   }
 
   async open(sizeBytes: number): Promise<void> {
     this.#sizeBytes = sizeBytes;
+    this.#position = 0;
     await checkRoom(this.#target, sizeBytes);
     try {
-      this.#file = openSync(this.#partial, 'wx');
+      await this.#partial.claim((path) => {
+        this.#file = openSync(path, 'wx');
+      });
     } catch (thrown) {
       throw writeError(this.#target, thrown);
     }
+  }
+
+  async readJournal(): Promise<string | null> {
+    return this.#goesOn ? this.#partial.readLeft() : null;
+  }
+
+  async reopen(sizeBytes: number, keptBytes: number): Promise<void> {
+    this.#sizeBytes = sizeBytes;
+    this.#position = keptBytes;
+    await checkRoom(this.#target, sizeBytes - keptBytes);
+    try {
+      await this.#partial.takeOver();
+      this.#file = openSync(this.#partial.path, 'r+');
+      if (fstatSync(this.#file).size < keptBytes) {
+        throw new CoreError('resume_refused', this.#partial.path, `it has not the ${keptBytes} bytes that it should`);
+      }
+      ftruncateSync(this.#file, keptBytes);
+    } catch (thrown) {
+      throw writeError(this.#target, thrown);
+    }
+  }
+
+  async written(): Promise<ByteSource> {
+    return this.readBack();
   }
 
   write(bytes: Uint8Array): void {
     const file = this.#opened();
     try {
-      for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done);
+      for (let done = 0; done < bytes.length; ) {
+        done += writeSync(file, bytes, done, bytes.length - done, this.#position + done);
+      }
     } catch (thrown) {
       throw writeError(this.#target, thrown);
     }
+    this.#position += bytes.length;
+  }
+
+  flush(): Promise<void> {
+    this.#flushing = dataSync(this.#opened());
+    return this.#flushing;
+  }
+
+  note(line: string): Promise<void> {
+    return this.#partial.note(line);
   }
 
   async close(): Promise<void> {
@@ -66,25 +129,36 @@ export class FileSink implements ByteSink {
   }
 
   async readBack(): Promise<ByteSource> {
-    return FileSource.open(basename(this.#target), this.#partial);
+    return FileSource.open(basename(this.#target), this.#partial.path);
   }
 
   async commit(): Promise<void> {
-    closeSync(this.#opened());
-    this.#file = null;
+    this.#opened();
+    await this.#closeFile();
     try {
-      await rename(this.#partial, this.#target);
+      await this.#partial.finish();
     } catch (thrown) {
-      await unlink(this.#partial).catch(() => {});
+      await this.#partial.remove();
       throw writeError(this.#target, thrown);
     }
   }
 
+  async suspend(): Promise<void> {
+    this.#suspended = true;
+    await this.#closeFile();
+  }
+
   async abort(): Promise<void> {
     if (this.#file === null) return;
-    closeSync(this.#file);
+    await this.#closeFile();
+    await this.#partial.remove();
+  }
+
+  async #closeFile(): Promise<void> {
+    const file = this.#file;
     this.#file = null;
-    await unlink(this.#partial).catch(() => {});
+    await this.#flushing.catch(() => {});
+    if (file !== null) closeSync(file);
   }
 
   #opened(): number {

@@ -1,7 +1,7 @@
 // A file on disk. Positional reads into buffers that are used again and again: the memory of a
 // conversion must not depend on the size of the file.
 import type { FileHandle } from 'node:fs/promises';
-import { open } from 'node:fs/promises';
+import { open, realpath } from 'node:fs/promises';
 import { CoreError } from '../engine/errors';
 import { type ByteSource, checkLength, checkRange } from '../engine/source';
 
@@ -51,6 +51,11 @@ export class FileSource implements ByteSource {
   async fingerprint(): Promise<string> {
     const { size, mtimeNs, ino } = await this.#file.stat({ bigint: true });
     return `${size} ${mtimeNs} ${ino}`;
+  }
+
+  async identity(): Promise<string> {
+    const { size, mtimeNs, ino } = await this.#file.stat({ bigint: true });
+    return `${await realpath(this.#path)} ${size} ${mtimeNs} ${ino}`;
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@
 // 3 a decision is needed, 130 interrupted.
 import { version } from '../../package.json';
 import { type CoreError, toCoreError } from '../engine/errors';
-import { type Command, parseCommand, USAGE, UsageError } from './args';
+import { type Command, parseCommand, USAGE } from './args';
 import { convert, verify } from './convert';
 import { loadCore } from './core_loader';
 import { inspect } from './inspect';
@@ -10,6 +10,7 @@ import { issueLine } from './issues_text';
 import { preview } from './preview';
 import { printError, printOut, quietOnClosedPipe } from './print';
 import { ram } from './ram';
+import { UsageError } from './usage_error';
 
 export async function main(argv: readonly string[], coreFolder: URL): Promise<number> {
   quietOnClosedPipe();

@@ -1,27 +1,33 @@
 // A folder on disk as the place of an output: filled beside its place under another name, renamed when all is
 // whole. What has the folder's name is finished.
-import { mkdir, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CoreError } from '../engine/errors';
-import type { OutputFolder } from '../engine/set_sink';
-import { type ByteSink, writeError } from '../engine/sink';
+import type { ResumableFolder } from '../engine/set_sink';
+import { type ByteSink, type Resumable, writeError } from '../engine/sink';
 import type { ByteSource } from '../engine/source';
 import { checkRoom } from './disk_room';
 import { FileSink } from './file_sink';
 import { FileSource } from './file_source';
+import { Partial } from './partial';
 
-export class DiskFolder implements OutputFolder {
+export class DiskFolder implements ResumableFolder {
+  readonly keepsCancelled = true;
   readonly #target: string;
-  readonly #partial: string;
+  readonly #partial: Partial;
+  readonly #goesOn: boolean;
   #made = false;
+  #suspended = false;
 
-  private constructor(target: string) {
+  private constructor(target: string, goesOn: boolean) {
     this.#target = target;
-    this.#partial = `${target}.${process.pid}.partial`;
+    this.#partial = Partial.beside(target);
+    this.#goesOn = goesOn;
   }
 
-  static async at(output: string): Promise<DiskFolder> {
-    return new DiskFolder(await DiskFolder.placeAt(output));
+  /** `goesOn`: with what an ended process left. */
+  static async at(output: string, goesOn = false): Promise<DiskFolder> {
+    return new DiskFolder(await DiskFolder.placeAt(output), goesOn);
   }
 
   /** The real path. Looks before any work is done: a folder with something in it is never written into. */
@@ -44,29 +50,58 @@ export class DiskFolder implements OutputFolder {
   async open(sizeBytes: number): Promise<void> {
     await checkRoom(this.#target, sizeBytes);
     try {
-      await mkdir(this.#partial);
+      await this.#partial.claim((path) => mkdir(path));
     } catch (thrown) {
       throw writeError(this.#target, thrown);
     }
     this.#made = true;
   }
 
-  sink(name: string): Promise<ByteSink> {
-    return FileSink.at(join(this.#partial, name), []);
+  async readJournal(): Promise<string | null> {
+    return this.#goesOn ? this.#partial.readLeft() : null;
+  }
+
+  async reopen(sizeBytes: number, names: readonly string[]): Promise<void> {
+    await checkRoom(this.#target, sizeBytes);
+    try {
+      await this.#partial.takeOver();
+      for (const entry of await readdir(this.#partial.path)) {
+        if (!names.includes(entry)) await rm(join(this.#partial.path, entry), { recursive: true });
+      }
+    } catch (thrown) {
+      throw writeError(this.#target, thrown);
+    }
+    this.#made = true;
+  }
+
+  note(line: string): Promise<void> {
+    return this.#partial.note(line);
+  }
+
+  suspend(): void {
+    this.#suspended = true;
+  }
+
+  /** Where an unfinished output was left for later. */
+  get kept(): string | null {
+    return this.#suspended ? this.#partial.path : null;
+  }
+
+  async sink(name: string): Promise<ByteSink & Resumable> {
+    return FileSink.inside(join(this.#partial.path, name));
   }
 
   source(name: string): Promise<ByteSource> {
-    return FileSource.open(name, join(this.#partial, name));
+    return FileSource.open(name, join(this.#partial.path, name));
   }
 
   addFile(name: string, bytes: Uint8Array): Promise<void> {
-    return writeSmallFile(join(this.#partial, name), bytes);
+    return writeSmallFile(join(this.#partial.path, name), bytes);
   }
 
-  /** rename replaces an empty folder, and nothing else. */
   async commit(): Promise<void> {
     try {
-      await rename(this.#partial, this.#target);
+      await this.#partial.finish();
     } catch (thrown) {
       throw writeError(this.#target, thrown);
     }
@@ -76,7 +111,7 @@ export class DiskFolder implements OutputFolder {
   async abort(): Promise<void> {
     if (!this.#made) return;
     this.#made = false;
-    await rm(this.#partial, { recursive: true, force: true }).catch(() => {});
+    await this.#partial.remove();
   }
 }
 

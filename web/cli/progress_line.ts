@@ -5,6 +5,7 @@ import { formatDecimal } from '../engine/units';
 const LABELS: Record<Phase, string> = {
   header: 'reading the header',
   scan: 'reading the scales',
+  recheck: 'checking what is there already',
   convert: 'converting',
   verify: 'verifying',
   closing: 'waiting for the disk',

@@ -16,6 +16,8 @@ export interface Target {
   sink: ByteSink;
   /** with the files that the output is to have */
   options: ConvertOptions;
+  /** where an unfinished output was left for later; null: nothing was */
+  kept: () => string | null;
 }
 
 /**
@@ -27,22 +29,25 @@ export async function targetOf(
   options: ConvertOptions,
   isSet: boolean,
   inputs: readonly string[],
+  goesOn: boolean,
 ): Promise<Target> {
   const there = await stat(output).catch(() => null);
   const isFolder = there?.isDirectory() === true || /[/\\]$/.test(output);
   const wantsSeveral = isSet || options.shards !== undefined;
   if (isFolder || (there === null && wantsSeveral && !isCheckpoint(output))) {
-    return { sink: new SetSink(await DiskFolder.at(output)), options: inFiles(options) };
+    const folder = await DiskFolder.at(output, goesOn);
+    return { sink: new SetSink(folder), options: inFiles(options), kept: () => folder.kept };
   }
   refuseShards(output, options);
-  return { sink: await FileSink.at(output, inputs), options };
+  const sink = await FileSink.at(output, inputs, goesOn);
+  return { sink, options, kept: () => sink.kept };
 }
 
 /** The same against an output that is there; close the source when all is done. */
 export async function comparisonWith(
   output: string,
   options: ConvertOptions,
-): Promise<Target & { close: () => Promise<void> }> {
+): Promise<Omit<Target, 'kept'> & { close: () => Promise<void> }> {
   const there = await stat(output).catch(() => null);
   if (there?.isDirectory()) {
     return { sink: new SetSink(new ComparedFolder(output)), options: inFiles(options), close: async () => {} };

@@ -70,6 +70,12 @@ export class BlobSource implements ByteSource {
     return (await Promise.all(samples)).join();
   }
 
+  /** A page learns no more about a file: not even where it lies. */
+  async identity(): Promise<string | null> {
+    const blob = this.#blob;
+    return blob instanceof File ? `${blob.name} ${blob.size} ${blob.lastModified}` : null;
+  }
+
   async close(): Promise<void> {
     await this.#stream?.cancel();
     this.#stream = null;

@@ -14,8 +14,10 @@ import type {
   RequestKind,
   RequestMap,
   SinkRequest,
+  Unfinished,
 } from './protocol';
-import type { ConvertOptions, PairRow, PreviewReport, Report, TensorRow } from './report';
+import type { RamReply, RamRequest } from './ram_report';
+import type { ConvertOptions, PairRow, PreviewReport, Receipt, Report, TensorRow } from './report';
 
 export type OnProgress = (progress: Progress) => void;
 
@@ -60,6 +62,11 @@ export class EngineClient {
     return this.#request('weigh', { choice }, onProgress);
   }
 
+  /** What loading costs on a machine, from the facts of reports; may be asked again as often as wanted. */
+  ram(request: RamRequest): Promise<RamReply> {
+    return this.#request('ram', { request });
+  }
+
   tensors(first: number, count: number): Promise<TensorRow[]> {
     return this.#request('tensors', { first, count });
   }
@@ -82,7 +89,22 @@ export class EngineClient {
     sink: SinkRequest,
     { verify, onProgress }: ConvertSettings,
   ): Promise<Converted | DecisionsNeeded> {
-    return this.#request('convert', { options, sink, verify }, onProgress);
+    return this.#request('convert', { options, sink, verify }, onProgress, sink.kind === 'download' ? [sink.page] : []);
+  }
+
+  /** Whether a saved file is what the last conversion wrote. */
+  check(file: File, onProgress?: OnProgress): Promise<Receipt> {
+    return this.#request('check', { file }, onProgress);
+  }
+
+  /** Whether the browser's private storage holds so much. */
+  room(bytes: number): Promise<boolean> {
+    return this.#request('room', { bytes });
+  }
+
+  /** Working copies that hold a part of a conversion of what is open. */
+  unfinished(): Promise<Unfinished[]> {
+    return this.#request('unfinished', {});
   }
 
   /** The job that runs rejects with `cancelled` once it has removed what it wrote. */
@@ -98,13 +120,14 @@ export class EngineClient {
     kind: K,
     args: RequestMap[K]['args'],
     onProgress?: OnProgress,
+    transferred: Transferable[] = [],
   ): Promise<RequestMap[K]['reply']> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       // The worker answers a request of kind K with K's reply, by its own types (engine.ts, Handlers).
       this.#pending.set(id, { resolve: resolve as (value: unknown) => void, reject, onProgress });
       try {
-        this.#started().postMessage({ ...args, id, kind });
+        this.#started().postMessage({ ...args, id, kind }, transferred);
       } catch (thrown) {
         this.#pending.delete(id);
         reject(new CoreCrash(thrown instanceof Error ? thrown.message : String(thrown)));

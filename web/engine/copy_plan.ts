@@ -17,27 +17,41 @@ type Piece = { kind: 'header'; bytes: Uint8Array } | { kind: 'copy'; source: Byt
 export interface CopyHooks {
   meter: ProgressMeter;
   throwIfCancelled: () => void;
+  /** so much of the output was handed to the sink */
+  onWritten?: (writtenBytes: number) => void;
 }
 
+/** `keptBytes` of the output are there already. Returns how many there are in the end. */
 export async function copyPieces(
   session: Session,
   fileCount: number,
   sources: readonly ByteSource[],
   sink: ByteSink,
   hooks: CopyHooks,
+  keptBytes = 0,
 ): Promise<number> {
-  let writtenBytes = 0;
+  let position = 0;
   for (const piece of pieces(session, fileCount, sources)) {
     hooks.throwIfCancelled();
+    const length = piece.kind === 'header' ? piece.bytes.length : piece.end - piece.begin;
+    const kept = Math.min(length, Math.max(0, keptBytes - position));
+    if (kept === length) {
+      position += length;
+      continue;
+    }
+    position += kept;
     if (piece.kind === 'header') {
-      await sink.write(piece.bytes);
-      writtenBytes += piece.bytes.length;
+      await sink.write(piece.bytes.subarray(kept));
+      position += length - kept;
     } else {
-      await copy(piece.source, piece.begin, piece.end, sink, hooks);
-      writtenBytes += piece.end - piece.begin;
+      const onCopied = (bytes: number): void => {
+        position += bytes;
+        hooks.onWritten?.(position);
+      };
+      await copy(piece.source, piece.begin + kept, piece.end, sink, hooks, onCopied);
     }
   }
-  return writtenBytes;
+  return position;
 }
 
 /** Reads the output back and holds it against the headers and the sources, byte by byte. */
@@ -98,13 +112,21 @@ function asPiece(run: [source: number, begin: number, end: number] | null, sourc
 }
 
 /** Slices of files where both sides know them, else windows, the next one read while this one is written. */
-async function copy(source: ByteSource, begin: number, end: number, sink: ByteSink, hooks: CopyHooks): Promise<void> {
+async function copy(
+  source: ByteSource,
+  begin: number,
+  end: number,
+  sink: ByteSink,
+  hooks: CopyHooks,
+  onCopied: (bytes: number) => void,
+): Promise<void> {
   const { meter, throwIfCancelled } = hooks;
   if (source.slice !== undefined && sink.append !== undefined) {
     for (let at = begin; at < end; at += SLICE_BYTES) {
       throwIfCancelled();
       const until = Math.min(end, at + SLICE_BYTES);
       await sink.append(source.slice(at, until));
+      onCopied(until - at);
       if (meter.add(until - at)) await letMessagesIn();
     }
     return;
@@ -123,6 +145,7 @@ async function copy(source: ByteSource, begin: number, end: number, sink: ByteSi
     await sink.write(bytes);
     const length = bytes.length;
     source.release(bytes);
+    onCopied(length);
     if (meter.add(length)) await letMessagesIn();
   }
 }

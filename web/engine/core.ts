@@ -22,9 +22,11 @@ export enum Job {
   Verify = 3,
   /** needs options and setPreview */
   Preview = 4,
+  /** reads back what an interrupted conversion wrote; needs resumeAt */
+  Recheck = 5,
 }
 
-/** readSource of a verify window. */
+/** readSource of a verify or recheck window. */
 export const OUTPUT_SOURCE = -1;
 
 /** status of the calls that reply with JSON */
@@ -65,6 +67,8 @@ export interface CoreSession {
   report(): Status;
   tensors(first: number, count: number): Status;
   pairs(first: number, count: number): Status;
+  /** JSON of a RamRequest; needs nothing that is open */
+  ram(request: string): Status;
   plan(): Status;
   preview(): Status;
   receipt(): Status;
@@ -74,6 +78,10 @@ export interface CoreSession {
   outputHeader(file: number): Status;
   /** the host has carried out a plan of copies itself */
   copied(verified: boolean): Status;
+  /** during Job.Convert: the point after the last whole tensor that was handed out, with what was met since `firstStep` */
+  mark(firstStep: number): Status;
+  /** Job.Recheck and then Job.Convert go on from a mark of an earlier run */
+  resumeAt(mark: string): Status;
   /** the reply is the text of the output's index */
   outputIndex(): Status;
   replyPtr(): number;

@@ -1,17 +1,21 @@
 // What the worker does for each request: one core, one open checkpoint, one long job at a time.
+import { BlobSource } from './blob_source';
+import { DownloadSink } from './download_sink';
 import { CoreError } from './errors';
 import { choose, type FileTree, inputOf, layOutTree, strayNotes } from './file_tree';
 import { GivenTree } from './given_tree';
 import type { Core } from './heap';
 import { HttpClient } from './http_client';
 import { checkedEndpoint } from './hub_address';
+import { readJournal } from './journal';
 import type { Layout } from './layouts';
-import { OpfsSink } from './opfs_sink';
+import { listOpfs, readOpfsJournal } from './opfs';
+import { OpfsSink, opfsHolds } from './opfs_sink';
 import { PickedFolder } from './picked_folder';
 import { PickerSink } from './picker_sink';
 import { Checkpoint, type JobHooks } from './pipeline';
 import type { ComponentReport } from './pipeline_sum';
-import type { Progress, RequestKind, RequestMap, SinkRequest } from './protocol';
+import type { Progress, RequestKind, RequestMap, SinkRequest, Unfinished } from './protocol';
 import { chooseRemote, findRemote, type RemotePlace } from './remote_tree';
 import { SetSink } from './set_sink';
 import { type ByteSink, MemorySink } from './sink';
@@ -91,6 +95,10 @@ export class Engine implements Handlers {
     });
   }
 
+  async ram({ request }: Args<'ram'>): Reply<'ram'> {
+    return (await this.#loaded()).ram(request);
+  }
+
   async tensors({ first, count }: Args<'tensors'>): Reply<'tensors'> {
     return this.#opened().tensors(first, count);
   }
@@ -114,6 +122,21 @@ export class Engine implements Handlers {
       if (reply.kind === 'converted' && sink instanceof MemorySink) return { ...reply, blob: sink.blob() };
       return reply;
     });
+  }
+
+  async unfinished(): Reply<'unfinished'> {
+    const sources = await this.#opened().identities();
+    return sources === null ? [] : unfinishedOf(sources);
+  }
+
+  async check({ file }: Args<'check'>, onProgress: OnProgress): Reply<'check'> {
+    return this.#alone(onProgress, async (hooks) =>
+      this.#opened().check(await BlobSource.open(file.name, file), hooks),
+    );
+  }
+
+  async room({ bytes }: Args<'room'>): Reply<'room'> {
+    return opfsHolds(bytes);
   }
 
   /** Answers at once; the job itself answers with `cancelled` when it has cleaned up. */
@@ -168,6 +191,18 @@ function chosenIn(layout: Layout, place: RemotePlace, address: string, file: str
   }
 }
 
+/** What earlier visits left of a conversion of these sources. */
+async function unfinishedOf(sources: readonly string[]): Promise<Unfinished[]> {
+  const found: Unfinished[] = [];
+  for (const { name, finished } of await listOpfs().catch(() => [])) {
+    const left = finished ? null : readJournal((await readOpfsJournal(name)) ?? '');
+    if (left === null || left.head.sources.join('\n') !== sources.join('\n')) continue;
+    const { options, output_bytes } = left.head;
+    found.push({ name, options, written_bytes: left.mark.bytes, output_bytes });
+  }
+  return found;
+}
+
 function sinkOf(request: SinkRequest): ByteSink {
   switch (request.kind) {
     case 'picker':
@@ -175,7 +210,9 @@ function sinkOf(request: SinkRequest): ByteSink {
     case 'directory':
       return new SetSink(new PickedFolder(request.handle, request.name));
     case 'opfs':
-      return new OpfsSink(request.name);
+      return new OpfsSink(request.name, request.goesOn);
+    case 'download':
+      return new DownloadSink(request.name, request.page);
     case 'memory':
       return new MemorySink();
   }

@@ -2,6 +2,8 @@
 // grows leaves old views with length 0 and no error; bytes go in and out as views, never as strings.
 import { type CoreFactory, type CoreModule, type CoreSession, type Job, Status, Step } from './core';
 import { CoreCrash, CoreError, type ErrorObject, isErrorCode } from './errors';
+import type { Mark } from './journal';
+import type { RamReply, RamRequest } from './ram_report';
 import type {
   ConvertOptions,
   Decision,
@@ -51,6 +53,16 @@ export class Core {
     const session = this.openSession();
     try {
       return session.addIndex(name, bytes, true);
+    } finally {
+      session.dispose();
+    }
+  }
+
+  /** What loading costs, from the facts of reports. */
+  ram(request: RamRequest): RamReply {
+    const session = this.openSession();
+    try {
+      return session.ram(request);
     } finally {
       session.dispose();
     }
@@ -144,6 +156,10 @@ export class Session {
     return this.#unwrap<PairRow[]>(this.#core.pairs(first, count));
   }
 
+  ram(request: RamRequest): RamReply {
+    return this.#unwrap<RamReply>(this.#core.ram(JSON.stringify(request)));
+  }
+
   plan(): PlanReply {
     const status = this.#core.plan();
     if (status !== Status.Decisions) return { kind: 'planned', plan: this.#unwrap<PlanReport>(status) };
@@ -171,6 +187,15 @@ export class Session {
 
   outputHeader(file: number): Uint8Array {
     return this.#bytes(this.#core.outputHeader(file));
+  }
+
+  /** Where the conversion that runs could be resumed. */
+  mark(firstStep: number): Mark {
+    return this.#unwrap<Mark>(this.#core.mark(firstStep));
+  }
+
+  resumeAt(mark: Mark): void {
+    this.#done(this.#core.resumeAt(JSON.stringify(mark)));
   }
 
   /** A plan of copies was carried out without the core. */

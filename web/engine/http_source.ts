@@ -40,6 +40,8 @@ export class HttpSource implements ByteSource {
   #arrival: Promise<void> | null;
   readonly #newHash: () => OrderedHash | null;
   #hash: OrderedHash | null = null;
+  /** since beginCheck */
+  #isChecking = false;
   readonly #blocks = new Map<number, Promise<Uint8Array>>();
   readonly #free: ArrayBuffer[] = [];
   /** read early for the hash, and needed later */
@@ -107,6 +109,14 @@ export class HttpSource implements ByteSource {
     return String(this.size);
   }
 
+  /** Without the query, which may be a signature: ETag and size tell states and files apart. */
+  async identity(): Promise<string | null> {
+    if (this.#arrival !== null) await this.#arrival;
+    const { etag, total } = this.#file.identity;
+    const { origin, pathname } = new URL(this.#file.address.url);
+    return etag === null ? null : `${origin}${pathname} ${total} ${etag}`;
+  }
+
   interrupt(): void {
     this.#interrupts += 1;
     this.#file.client.interrupt();
@@ -115,6 +125,7 @@ export class HttpSource implements ByteSource {
 
   /** Only a conversion reads it all; a look here and there must not make holes in a hash, nor fetch what fills them. */
   beginCheck(): void {
+    this.#isChecking = true;
     this.#hash = this.#newHash();
     this.#hash?.add(0, this.#head);
   }
@@ -124,6 +135,9 @@ export class HttpSource implements ByteSource {
     const { sha256 } = this.#file.address;
     const hash = this.#hash;
     if (!sha256) return { name: this.name, sha256: null, says: 'not checked: the server states no SHA-256' };
+    if (!this.#isChecking) {
+      return { name: this.name, sha256: null, says: 'not checked: an interrupted conversion was gone on with' };
+    }
     if (hash === null) return { name: this.name, sha256: null, says: 'not checked: no SHA-256 at hand' };
     const restBytes = this.size - hash.position;
     if (hash.broken || restBytes > GAP_BYTES_MAX) {

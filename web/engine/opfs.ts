@@ -2,6 +2,8 @@
 // no `name.partial` stands beside it. Works in the page and in the worker.
 
 export const OPFS_PARTIAL_SUFFIX = '.partial';
+/** Beside an unfinished file that can be gone on with. */
+export const OPFS_JOURNAL_SUFFIX = '.journal';
 
 /** `move` renames; every engine that has sync handles has it, but no standard does. */
 export type OpfsHandle = FileSystemFileHandle & { move?: (name: string) => Promise<void> };
@@ -20,10 +22,20 @@ export async function openOpfs(name: string): Promise<File> {
 /** Removes the file and what is left of an unfinished one. Missing ones are no error. */
 export async function removeOpfs(name: string): Promise<void> {
   const root = await navigator.storage.getDirectory();
-  for (const entry of [name, name + OPFS_PARTIAL_SUFFIX]) {
+  for (const entry of [name, name + OPFS_PARTIAL_SUFFIX, name + OPFS_JOURNAL_SUFFIX]) {
     await root.removeEntry(entry).catch((thrown: unknown) => {
       if (!(thrown instanceof DOMException && thrown.name === 'NotFoundError')) throw thrown;
     });
+  }
+}
+
+/** Of an unfinished file; null: none was kept. */
+export async function readOpfsJournal(name: string): Promise<string | null> {
+  const root = await navigator.storage.getDirectory();
+  try {
+    return await (await (await root.getFileHandle(name + OPFS_JOURNAL_SUFFIX)).getFile()).text();
+  } catch {
+    return null;
   }
 }
 
@@ -40,10 +52,12 @@ export async function listOpfs(): Promise<OpfsEntry[]> {
   for await (const handle of root.values()) {
     if (handle instanceof FileSystemFileHandle) sizes.set(handle.name, (await handle.getFile()).size);
   }
-  const entries = [...sizes].map(([name, size_bytes]) => ({
-    name: name.endsWith(OPFS_PARTIAL_SUFFIX) ? name.slice(0, -OPFS_PARTIAL_SUFFIX.length) : name,
-    size_bytes,
-    finished: !name.endsWith(OPFS_PARTIAL_SUFFIX) && !sizes.has(name + OPFS_PARTIAL_SUFFIX),
-  }));
+  const entries = [...sizes]
+    .filter(([name]) => !name.endsWith(OPFS_JOURNAL_SUFFIX))
+    .map(([name, size_bytes]) => ({
+      name: name.endsWith(OPFS_PARTIAL_SUFFIX) ? name.slice(0, -OPFS_PARTIAL_SUFFIX.length) : name,
+      size_bytes,
+      finished: !name.endsWith(OPFS_PARTIAL_SUFFIX) && !sizes.has(name + OPFS_PARTIAL_SUFFIX),
+    }));
   return entries.sort((a, b) => a.name.localeCompare(b.name));
 }

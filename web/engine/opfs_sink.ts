@@ -2,34 +2,71 @@
 // heap: no copy, and 5 to 10 times cheaper than createWritable. Workers only. The page exports it
 // afterwards (opfs.ts).
 import { CoreError } from './errors';
-import { isMovable, OPFS_PARTIAL_SUFFIX, type OpfsHandle, removeOpfs } from './opfs';
-import { type ByteSink, checkWritten, writeError } from './sink';
+import {
+  isMovable,
+  OPFS_JOURNAL_SUFFIX,
+  OPFS_PARTIAL_SUFFIX,
+  type OpfsHandle,
+  readOpfsJournal,
+  removeOpfs,
+} from './opfs';
+import { type ByteSink, checkWritten, type Resumable, writeError } from './sink';
 import { type ByteSource, checkLength, checkRange } from './source';
 
-export class OpfsSink implements ByteSink {
+export class OpfsSink implements ByteSink, Resumable {
+  /** who presses Cancel is told that what is written will be deleted */
+  readonly keepsCancelled = false;
   readonly #name: string;
+  readonly #goesOn: boolean;
   #root: FileSystemDirectoryHandle | null = null;
   #file: OpfsHandle | null = null;
   #access: FileSystemSyncAccessHandle | null = null;
+  #journal: FileSystemSyncAccessHandle | null = null;
   #sizeBytes = 0;
   #position = 0;
 
-  constructor(name: string) {
+  /** `goesOn`: with what an ended tab left under this name. */
+  constructor(name: string, goesOn = false) {
     this.#name = name;
+    this.#goesOn = goesOn;
+  }
+
+  get resumable(): Resumable {
+    return this;
   }
 
   async open(sizeBytes: number): Promise<void> {
-    this.#sizeBytes = sizeBytes;
-    this.#position = 0;
-    try {
-      this.#root = await navigator.storage.getDirectory();
-      await removeOpfs(this.#name);
-      this.#file = await createPartial(this.#root, this.#name);
-      this.#access = await this.#file.createSyncAccessHandle();
-    } catch (thrown) {
+    await removeOpfs(this.#name).catch((thrown: unknown) => {
       throw openError(this.#name, thrown);
-    }
-    this.#probe(sizeBytes);
+    });
+    await this.#openFiles(sizeBytes, 0);
+  }
+
+  async readJournal(): Promise<string | null> {
+    return this.#goesOn ? readOpfsJournal(this.#name) : null;
+  }
+
+  async reopen(sizeBytes: number, keptBytes: number): Promise<void> {
+    await this.#openFiles(sizeBytes, keptBytes);
+  }
+
+  async written(): Promise<ByteSource> {
+    return this.readBack();
+  }
+
+  flush(): void {
+    this.#opened().flush();
+  }
+
+  note(line: string): void {
+    const journal = this.#journal;
+    const bytes = new TextEncoder().encode(line);
+    journal?.write(bytes, { at: journal.getSize() });
+    journal?.flush();
+  }
+
+  async suspend(): Promise<void> {
+    this.#closeFiles();
   }
 
   write(bytes: Uint8Array): void {
@@ -59,25 +96,48 @@ export class OpfsSink implements ByteSink {
   }
 
   async commit(): Promise<void> {
-    this.#opened().close();
-    this.#access = null;
+    this.#opened();
+    this.#closeFiles();
     try {
       if (this.#file && isMovable(this.#file)) await this.#file.move(this.#name);
       else await this.#root?.removeEntry(this.#name + OPFS_PARTIAL_SUFFIX);
+      await this.#root?.removeEntry(this.#name + OPFS_JOURNAL_SUFFIX);
     } catch (thrown) {
       throw writeError(this.#name, thrown);
     }
   }
 
   async abort(): Promise<void> {
-    this.#access?.close();
-    this.#access = null;
+    this.#closeFiles();
     if (this.#root === null) return;
     this.#root = null;
     await removeOpfs(this.#name).catch(() => {});
   }
 
-  /** What storage.estimate() says is not what is allowed; setting the length is. */
+  async #openFiles(sizeBytes: number, keptBytes: number): Promise<void> {
+    this.#sizeBytes = sizeBytes;
+    this.#position = keptBytes;
+    try {
+      this.#root = await navigator.storage.getDirectory();
+      this.#file = await createPartial(this.#root, this.#name);
+      this.#access = await this.#file.createSyncAccessHandle();
+      const journal = await this.#root.getFileHandle(this.#name + OPFS_JOURNAL_SUFFIX, { create: true });
+      this.#journal = await journal.createSyncAccessHandle();
+    } catch (thrown) {
+      this.#closeFiles();
+      throw openError(this.#name, thrown);
+    }
+    this.#probe(sizeBytes);
+  }
+
+  #closeFiles(): void {
+    this.#access?.close();
+    this.#access = null;
+    this.#journal?.close();
+    this.#journal = null;
+  }
+
+  /** Claims the room before anything is written. */
   #probe(sizeBytes: number): void {
     try {
       this.#opened().truncate(sizeBytes);
@@ -90,6 +150,21 @@ export class OpfsSink implements ByteSink {
   #opened(): FileSystemSyncAccessHandle {
     if (this.#access === null) throw new CoreError('wrong_state', this.#name, 'the output is not open');
     return this.#access;
+  }
+}
+
+const PROBE_NAME = 'room';
+
+/** What storage.estimate() says is not what is allowed; setting a length is, and takes no time. */
+export async function opfsHolds(sizeBytes: number): Promise<boolean> {
+  const probe = new OpfsSink(`${PROBE_NAME}-${crypto.randomUUID()}`);
+  try {
+    await probe.open(sizeBytes);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await probe.abort();
   }
 }
 

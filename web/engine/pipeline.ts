@@ -11,6 +11,7 @@ import { Job, OUTPUT_SOURCE, Step } from './core';
 import { CoreError } from './errors';
 import type { Core, PlanReply, Session } from './heap';
 import type { Traffic } from './http_client';
+import { checkSameJob, checkSamePlan, Journal, type LeftOver, type Mark, readJournal } from './journal';
 import { isIndex } from './layouts';
 import { letMessagesIn, ProgressMeter } from './progress';
 import type { Progress } from './protocol';
@@ -50,6 +51,13 @@ export interface JobHooks {
 }
 
 export type ConvertReply = { kind: 'converted'; receipt: Receipt } | { kind: 'decisions'; decisions: Decision[] };
+
+/** Where the bytes of a job go to, and for reading back come from. */
+interface PumpEnds {
+  sink?: ByteSink | null;
+  journal?: Journal | null;
+  output?: ByteSource | null;
+}
 
 export class Checkpoint {
   readonly #core: Core;
@@ -121,44 +129,81 @@ export class Checkpoint {
     const meter = this.#meter(hooks);
     await this.#mend(hooks, meter);
 
-    // 1. All scales, and what fp16 could overflow; 2. the plan, with exact sizes, before any write.
+    // 1. What an interrupted run left, if that is to be gone on with.
+    const sources = await this.identities();
+    const left = await leftOver(sink, sources, options);
+
+    // 2. All scales, and what fp16 could overflow; 3. the plan, with exact sizes, before any write.
     const planned = await this.#scanAndPlan(options, hooks, meter);
     if (planned.kind === 'decisions') return planned;
-    const { output_bytes, read_bytes, files } = planned.plan;
-    // What is on a server must not be fetched a second time to verify it, so there the core computes its hash.
-    const moved = planned.plan.copies_only && !this.#isRemote;
+    const { output_bytes, read_bytes, files, fingerprint } = planned.plan;
+    if (left !== null) checkSamePlan(left.head, fingerprint);
+    const keptBytes = left?.mark.bytes ?? 0;
+    const readable = sink.readBack !== undefined;
+    // What is on a server must not be fetched a second time to verify it, and what cannot be read back may be given
+    // to us later: for both the core computes the hash of what it writes.
+    const moved = planned.plan.copies_only && !this.#isRemote && readable;
+    const journal = sources === null ? null : journalOf(sink, left);
 
     try {
-      // 3. Claim the room, then write front to back while reading.
-      await sink.open(output_bytes, files);
-      meter.begin('convert', read_bytes);
-      for (const source of this.#input.sources) source.beginCheck?.();
+      // 4. Claim the room, or look at what is there, then write front to back while reading.
+      if (left !== null) await this.#goOn(left.mark, sink, planned.plan, hooks, meter);
+      else await this.#beginNew(sink, planned.plan);
+      if (sources !== null && left === null)
+        await journal?.begin({ sources, options, plan: fingerprint, output_bytes });
+      meter.begin('convert', read_bytes, Math.round((read_bytes * keptBytes) / output_bytes));
       const writtenBytes = moved
-        ? await this.#copy(files.length, sink, hooks, meter)
-        : await this.#pump(Job.Convert, hooks, meter, sink);
+        ? await this.#copy(files.length, sink, hooks, meter, journal, keptBytes)
+        : keptBytes + (await this.#pump(Job.Convert, hooks, meter, { sink, journal }));
       checkSize(writtenBytes, output_bytes);
 
-      // 4. Everything is with the system.
+      // 5. Everything is with the system.
       meter.begin('closing', 0);
+      await journal?.settle();
       await sink.close();
 
-      // 5. Read the output back; 6. the input is still what was inspected.
+      // 6. Read the output back; 7. the input is still what was inspected.
       if (moved) this.#session.copied(verify);
-      if (verify) await this.#verify(sink, planned.plan, moved, hooks, meter);
+      if (verify && sink.readBack) await this.#verify(await sink.readBack(), planned.plan, moved, hooks, meter);
       await this.#checkUnchanged();
       const checks = await this.#checkSources();
 
-      // 7. The file gets its name only now, and the result describes itself.
+      // 8. The file gets its name only now, and the result describes itself.
       const described = await this.#describe(planned.plan, sink);
       const traffic = this.#input.traffic?.() ?? null;
-      const receipt = traffic === null ? described : { ...described, source_checks: checks, traffic: { ...traffic } };
+      const resumed = left === null ? {} : { resumed_bytes: keptBytes };
+      const remote = traffic === null ? {} : { source_checks: checks, traffic: { ...traffic } };
+      const receipt = { ...described, ...resumed, ...remote };
       throwIfCancelled(hooks);
       await sink.commit();
       return { kind: 'converted', receipt };
     } catch (thrown) {
       this.#broken = true;
-      await sink.abort();
+      await journal?.settle();
+      if (journal?.keeps(thrown)) await sink.resumable?.suspend();
+      else await sink.abort();
       throw thrown;
+    }
+  }
+
+  /** Names the sources to a later run; null where a changed one could not be told. */
+  async identities(): Promise<string[] | null> {
+    const all = await Promise.all(this.#input.sources.map((source) => source.identity?.() ?? null));
+    const known = all.filter((each) => each !== null);
+    return known.length === all.length ? known : null;
+  }
+
+  /** Holds a file that somebody saved against what the last conversion wrote. The checkpoint closes it. */
+  async check(saved: ByteSource, hooks: JobHooks = {}): Promise<Receipt> {
+    const meter = this.#meter(hooks);
+    const { output_bytes } = this.#session.receipt();
+    try {
+      checkSize(saved.size, output_bytes);
+      meter.begin('verify', output_bytes);
+      await this.#pump(Job.Verify, hooks, meter, { output: saved });
+      return this.#session.receipt();
+    } finally {
+      await saved.close();
     }
   }
 
@@ -199,6 +244,32 @@ export class Checkpoint {
     return this.#session.plan();
   }
 
+  async #beginNew(sink: ByteSink, { output_bytes, files }: PlanReport): Promise<void> {
+    await sink.open(output_bytes, files);
+    for (const source of this.#input.sources) source.beginCheck?.();
+  }
+
+  /** The bytes that are there are held against their hash; bytes that were only moved, against the source at the end. */
+  async #goOn(
+    mark: Mark,
+    sink: ByteSink,
+    { output_bytes, files }: PlanReport,
+    hooks: JobHooks,
+    meter: ProgressMeter,
+  ): Promise<void> {
+    await sink.resumable?.reopen(output_bytes, mark.bytes, files);
+    if (mark.step === undefined) return;
+    const output = await sink.resumable?.written();
+    if (output === undefined) return;
+    try {
+      this.#session.resumeAt(mark);
+      meter.begin('recheck', mark.bytes);
+      await this.#pump(Job.Recheck, hooks, meter, { output });
+    } finally {
+      await output.close();
+    }
+  }
+
   /** The receipt; and in a folder the index and the small files, which must not describe what is gone. */
   async #describe(plan: PlanReport, sink: ByteSink): Promise<Receipt> {
     const receipt = this.#session.receipt();
@@ -220,17 +291,16 @@ export class Checkpoint {
   }
 
   async #verify(
-    sink: ByteSink,
+    output: ByteSource,
     plan: PlanReport,
     moved: boolean,
     hooks: JobHooks,
     meter: ProgressMeter,
   ): Promise<void> {
-    const output = await sink.readBack();
     try {
       meter.begin('verify', plan.output_bytes);
       if (!moved) {
-        await this.#pump(Job.Verify, hooks, meter, null, output);
+        await this.#pump(Job.Verify, hooks, meter, { output });
         return;
       }
       const copyHooks = { meter, throwIfCancelled: () => throwIfCancelled(hooks) };
@@ -241,9 +311,22 @@ export class Checkpoint {
   }
 
   /** The bytes of a plan of copies are moved here; the core only says which. */
-  #copy(fileCount: number, sink: ByteSink, hooks: JobHooks, meter: ProgressMeter): Promise<number> {
-    const copyHooks = { meter, throwIfCancelled: () => throwIfCancelled(hooks) };
-    return copyPieces(this.#session, fileCount, this.#input.sources, sink, copyHooks);
+  #copy(
+    fileCount: number,
+    sink: ByteSink,
+    hooks: JobHooks,
+    meter: ProgressMeter,
+    journal: Journal | null,
+    keptBytes: number,
+  ): Promise<number> {
+    const copyHooks = {
+      meter,
+      throwIfCancelled: () => throwIfCancelled(hooks),
+      onWritten: (bytes: number) => {
+        if (journal?.isDue) journal.add({ bytes });
+      },
+    };
+    return copyPieces(this.#session, fileCount, this.#input.sources, sink, copyHooks, keptBytes);
   }
 
   /** Runs one job to its end and returns how many bytes it wrote. */
@@ -251,8 +334,7 @@ export class Checkpoint {
     job: Job,
     hooks: JobHooks,
     meter: ProgressMeter,
-    sink: ByteSink | null = null,
-    output: ByteSource | null = null,
+    { sink = null, journal = null, output = null }: PumpEnds = {},
   ): Promise<number> {
     const session = this.#session;
     const ahead = new ReadAhead(
@@ -271,6 +353,7 @@ export class Checkpoint {
         throwIfCancelled(hooks);
         if (step === Step.HasOutput) {
           writtenBytes += await writeOutput(session, sink);
+          if (journal?.isDue) journal.add(session.mark(journal.step));
           step = session.resume();
         } else {
           const { source, bytes } = await ahead.take();
@@ -320,6 +403,18 @@ export class Checkpoint {
       );
     }
   }
+}
+
+/** Null: nothing is there, or nobody asked for it. Errc: resume_refused. */
+async function leftOver(sink: ByteSink, sources: string[] | null, options: ConvertOptions): Promise<LeftOver | null> {
+  const text = (await sink.resumable?.readJournal()) ?? null;
+  const left = text === null ? null : readJournal(text);
+  if (left !== null) checkSameJob(left.head, { sources: sources ?? [], options });
+  return left;
+}
+
+function journalOf({ resumable }: ByteSink, left: LeftOver | null): Journal | null {
+  return resumable === undefined ? null : new Journal(resumable, left?.mark ?? null);
 }
 
 async function closeSources({ sources }: CheckpointInput): Promise<void> {

@@ -1,5 +1,6 @@
 // A pipeline is weighed component by component; the sum is what all of them take together.
-import type { LoaderTimeline, RamReport, Report } from './report';
+import type { LoaderApplies, RamReport } from './ram_report';
+import type { Report } from './report';
 
 export interface ComponentReport {
   /** of the choice that was opened */
@@ -26,7 +27,7 @@ export interface PipelineSum {
 export interface RamSum {
   per_dtype: RamReport['per_dtype'];
   /** only loaders that every component has a row for */
-  loaders: Pick<LoaderTimeline, 'loader' | 'title' | 'peak_bytes' | 'steady_bytes'>[];
+  loaders: Pick<LoaderApplies, 'loader' | 'title' | 'peak_bytes' | 'steady_bytes'>[];
 }
 
 export function sumOf(components: readonly ComponentReport[]): PipelineSum {
@@ -56,7 +57,7 @@ function loaders(reports: readonly Report[]): RamSum['loaders'] {
   const rows = reports[0]?.ram.loaders ?? [];
   return rows.flatMap(({ loader, title }) => {
     const each = reports.map(({ ram }) => ram.loaders.find((row) => row.loader === loader));
-    const all = each.filter((row) => row !== undefined);
+    const all = each.filter((row) => row?.applies === true);
     if (all.length < reports.length) return [];
     const steady_bytes = all.reduce((sum, row) => sum + row.steady_bytes, 0);
     const peak_bytes = Math.max(...all.map((row) => row.peak_bytes + steady_bytes - row.steady_bytes));

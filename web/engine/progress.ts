@@ -19,9 +19,9 @@ export class ProgressMeter {
   }
 
   /** `totalBytes` 0: not known. */
-  begin(phase: Phase, totalBytes: number): void {
+  begin(phase: Phase, totalBytes: number, doneBytes = 0): void {
     this.#phase = phase;
-    this.#done = 0;
+    this.#done = doneBytes;
     this.#total = totalBytes;
     this.#tell();
   }
@@ -37,7 +37,11 @@ export class ProgressMeter {
   #tell(): void {
     this.#last = performance.now();
     const traffic = this.#traffic();
-    const told = { phase: this.#phase, done_bytes: this.#done, total_bytes: this.#total };
+    const told = {
+      phase: this.#phase,
+      done_bytes: this.#total === 0 ? this.#done : Math.min(this.#done, this.#total),
+      total_bytes: this.#total,
+    };
     this.#report?.(traffic === null ? told : { ...told, traffic: { ...traffic } });
   }
 }

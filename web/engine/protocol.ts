@@ -5,6 +5,7 @@ import type { Traffic } from './http_client';
 import type { PinnedRepo } from './hub';
 import type { Layout } from './layouts';
 import type { ComponentReport } from './pipeline_sum';
+import type { RamReply, RamRequest } from './ram_report';
 import type {
   ConvertOptions,
   Decision,
@@ -22,7 +23,9 @@ export type SinkRequest =
   /** a new folder `name` in a folder that the user chose; the only one that takes several files */
   | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
   /** origin-private file `name`; the page exports it afterwards */
-  | { kind: 'opfs'; name: string }
+  | { kind: 'opfs'; name: string; goesOn?: boolean }
+  /** a download that the service worker feeds; the port leads to the page (download_protocol.ts) */
+  | { kind: 'download'; name: string; page: MessagePort }
   /** small outputs only; the reply carries the Blob */
   | { kind: 'memory' };
 
@@ -62,6 +65,15 @@ export interface Located {
   traffic: Traffic;
 }
 
+/** A working copy whose conversion was interrupted. */
+export interface Unfinished {
+  name: string;
+  /** what it was converted with */
+  options: ConvertOptions;
+  written_bytes: number;
+  output_bytes: number;
+}
+
 export interface RequestMap {
   /** what is at an address on a server; the token stays in the worker's memory and goes to the endpoint only */
   locate: { args: { address: string; file: string | null; endpoint: string; token: string }; reply: Located };
@@ -71,6 +83,8 @@ export interface RequestMap {
   open: { args: { choice: string }; reply: Report };
   /** the components of a pipeline, one after the other; none stays open */
   weigh: { args: { choice: string }; reply: ComponentReport[] };
+  /** what loading costs, from the facts in reports; asks for nothing that is open */
+  ram: { args: { request: RamRequest }; reply: RamReply };
   tensors: { args: { first: number; count: number }; reply: TensorRow[] };
   pairs: { args: { first: number; count: number }; reply: PairRow[] };
   preview: { args: { options: ConvertOptions; tensor: string; code: string }; reply: PreviewReport };
@@ -79,6 +93,12 @@ export interface RequestMap {
     args: { options: ConvertOptions; sink: SinkRequest; verify: boolean };
     reply: Converted | DecisionsNeeded;
   };
+  /** working copies that hold a part of a conversion of what is open */
+  unfinished: { args: Record<string, never>; reply: Unfinished[] };
+  /** a file that was saved, held against what the last conversion wrote; the receipt then says verified */
+  check: { args: { file: File }; reply: Receipt };
+  /** whether the browser's private storage holds so much */
+  room: { args: { bytes: number }; reply: boolean };
   cancel: { args: Record<string, never>; reply: null };
 }
 
@@ -88,7 +108,7 @@ export type ToWorker = {
   [K in RequestKind]: { id: number; kind: K } & RequestMap[K]['args'];
 }[RequestKind];
 
-export type Phase = 'header' | 'scan' | 'convert' | 'verify' | 'closing';
+export type Phase = 'header' | 'scan' | 'recheck' | 'convert' | 'verify' | 'closing';
 
 export interface Progress {
   phase: Phase;

@@ -2,6 +2,7 @@
 // same words in C++, JSON, TypeScript, CLI and tests. Nothing here has behaviour.
 import type { ErrorCode } from './errors';
 import type { Traffic } from './http_client';
+import type { RamReport } from './ram_report';
 import type { SourceCheck } from './source';
 
 /** A number the core could not write as a JSON number is spelled out: "NaN", "Infinity", "-Infinity". */
@@ -82,43 +83,6 @@ export interface Decision {
   count: number;
   question: string;
   choices: { choice: string; meaning: string }[];
-}
-
-export interface MemoryTerm {
-  name: string;
-  bytes: number;
-}
-
-/** One stage of one way of loading; `terms` add up to `total_bytes`. */
-export interface MemoryStage {
-  stage: string;
-  total_bytes: number;
-  terms: MemoryTerm[];
-}
-
-export interface LoaderTimeline {
-  loader: string;
-  title: string;
-  source: string;
-  stages: MemoryStage[];
-  /** highest moment, with the stages' overlap (the source still alive while the result grows) */
-  peak_bytes: number;
-  peak_terms: MemoryTerm[];
-  steady_bytes: number;
-}
-
-export interface RamReport {
-  /** weights in memory, by the dtype they are held in */
-  per_dtype: { dtype: 'as_stored' | 'bf16' | 'f16' | 'f32'; bytes: number }[];
-  /** the load-stage table of the InvokeAI fix, for this file */
-  load_stages: {
-    file_read_bytes: number;
-    dequantized_f32_bytes: number;
-    dequantized_bf16_bytes: number;
-    peak_f32_bytes: number;
-    peak_bf16_bytes: number;
-  };
-  loaders: LoaderTimeline[];
 }
 
 export interface Report {
@@ -275,7 +239,8 @@ export interface PreviewReport {
   choices: PreviewChoice[];
 }
 
-export interface PlanReport {
+/** What a conversion writes, before and after. */
+export interface PlanFacts {
   to: Target;
   others: 'keep' | 'cast';
   recipe: Recipe;
@@ -298,8 +263,13 @@ export interface PlanReport {
   notes: string[];
 }
 
+export interface PlanReport extends PlanFacts {
+  /** another for every plan that writes other bytes */
+  fingerprint: string;
+}
+
 /** What a finished conversion says about itself. */
-export interface Receipt extends PlanReport {
+export interface Receipt extends PlanFacts {
   version: string;
   sources: { name: string; size_bytes: number }[];
   assumed: { subject: string; choice: string; tensors: number }[];
@@ -314,6 +284,8 @@ export interface Receipt extends PlanReport {
   /** small files that were written beside the tensors, and what was changed in them; added by the engine */
   beside?: { name: string; bytes: number; changes: string[] }[];
   /** of sources on a server: whether they are what their publisher stated; added by the engine */
+  /** of the output: what an interrupted run had written */
+  resumed_bytes?: number;
   source_checks?: SourceCheck[];
   traffic?: Traffic;
 }

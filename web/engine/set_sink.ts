@@ -1,7 +1,7 @@
 // Output in several files of one folder: the stream of a conversion cut at the files' borders, each piece into
 // a sink of its own. The folder is only there, or only looks finished, when everything in it is whole.
 import { CoreError } from './errors';
-import type { ByteSink, OutputFile } from './sink';
+import type { ByteSink, OutputFile, Resumable } from './sink';
 import { type ByteSource, checkRange } from './source';
 
 /** A folder to be filled. After abort nothing is left in it that looks finished. */
@@ -17,9 +17,23 @@ export interface OutputFolder {
   abort(): Promise<void>;
 }
 
+/** A folder that can be left unfinished, and found again by a later run. */
+export interface ResumableFolder extends OutputFolder {
+  readonly keepsCancelled: boolean;
+  sink(name: string): Promise<ByteSink & Resumable>;
+  /** The journal of the unfinished one; null: there is none, or nobody asked. Errc: resume_refused. */
+  readJournal(): Promise<string | null>;
+  /** Instead of open: nothing but the files of these names stays. `sizeBytes`: what is still to come. */
+  reopen(sizeBytes: number, names: readonly string[]): Promise<void>;
+  note(line: string): Promise<void>;
+  /** Instead of abort. */
+  suspend(): void;
+}
+
 const APPEND_BYTES = 4 * 1024 * 1024;
 
 export class SetSink implements ByteSink {
+  readonly resumable: Resumable | undefined;
   readonly #folder: OutputFolder;
   #files: readonly OutputFile[] = [];
   #next = 0;
@@ -29,6 +43,7 @@ export class SetSink implements ByteSink {
 
   constructor(folder: OutputFolder) {
     this.#folder = folder;
+    this.resumable = isResumable(folder) ? new ResumableSet(this, folder) : undefined;
   }
 
   async open(sizeBytes: number, files: readonly OutputFile[] = []): Promise<void> {
@@ -37,6 +52,39 @@ export class SetSink implements ByteSink {
       sizeBytes,
       files.map(({ name }) => name),
     );
+  }
+
+  /** The file that `keptBytes` end in goes on; those before it are finished. */
+  async reopen(
+    folder: ResumableFolder,
+    sizeBytes: number,
+    keptBytes: number,
+    files: readonly OutputFile[],
+  ): Promise<void> {
+    this.#files = files;
+    const kept = filesUpTo(files, keptBytes);
+    await folder.reopen(
+      sizeBytes - keptBytes,
+      kept.map(({ name }) => name),
+    );
+    const last = kept.at(-1);
+    const file = files[kept.length - 1];
+    if (last === undefined || file === undefined) return;
+    const sink = await folder.sink(last.name);
+    await sink.reopen(file.bytes, last.bytes);
+    this.#sink = sink;
+    this.#next = kept.length;
+    this.#leftBytes = file.bytes - last.bytes;
+  }
+
+  /** Files that are finished are with the system already. */
+  flush(): void | Promise<void> {
+    return this.#sink?.resumable?.flush();
+  }
+
+  async suspend(): Promise<void> {
+    await this.#sink?.resumable?.suspend();
+    this.#sink = null;
   }
 
   /** Only at a border between two files does anything have to be awaited before the bytes are taken. */
@@ -115,6 +163,64 @@ export class SetSink implements ByteSink {
     await sink.commit();
     this.#sink = null;
   }
+}
+
+/** SetSink on a folder that can be found again. */
+class ResumableSet implements Resumable {
+  readonly #set: SetSink;
+  readonly #folder: ResumableFolder;
+  #kept: readonly OutputFile[] = [];
+
+  constructor(set: SetSink, folder: ResumableFolder) {
+    this.#set = set;
+    this.#folder = folder;
+  }
+
+  get keepsCancelled(): boolean {
+    return this.#folder.keepsCancelled;
+  }
+
+  readJournal(): Promise<string | null> {
+    return this.#folder.readJournal();
+  }
+
+  async reopen(sizeBytes: number, keptBytes: number, files: readonly OutputFile[] = []): Promise<void> {
+    await this.#set.reopen(this.#folder, sizeBytes, keptBytes, files);
+    this.#kept = filesUpTo(files, keptBytes);
+  }
+
+  async written(): Promise<ByteSource> {
+    return new JoinedSource(this.#kept, (name) => this.#folder.source(name));
+  }
+
+  flush(): void | Promise<void> {
+    return this.#set.flush();
+  }
+
+  note(line: string): Promise<void> {
+    return this.#folder.note(line);
+  }
+
+  async suspend(): Promise<void> {
+    await this.#set.suspend();
+    this.#folder.suspend();
+  }
+}
+
+function isResumable(folder: OutputFolder): folder is ResumableFolder {
+  return 'reopen' in folder;
+}
+
+/** The files that the first `keptBytes` of the output stand in, the last one as far as it goes. */
+function filesUpTo(files: readonly OutputFile[], keptBytes: number): OutputFile[] {
+  const kept: OutputFile[] = [];
+  let leftBytes = keptBytes;
+  for (const { name, bytes } of files) {
+    if (leftBytes === 0) break;
+    kept.push({ name, bytes: Math.min(bytes, leftBytes) });
+    leftBytes -= Math.min(bytes, leftBytes);
+  }
+  return kept;
 }
 
 /** Several files read as one, the next one opened when it is reached. */

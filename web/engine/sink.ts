@@ -9,7 +9,26 @@ export interface OutputFile {
   bytes: number;
 }
 
+/** What a sink can do whose unfinished output outlives the job, so that a later one goes on with it. */
+export interface Resumable {
+  /** a stop by the user leaves the output for later, as a broken connection does */
+  readonly keepsCancelled: boolean;
+  /** The journal beside an unfinished output; null: there is none, or nobody asked to go on. Errc: resume_refused. */
+  readJournal(): Promise<string | null>;
+  /** Instead of open: of what is there the first `keptBytes` stay. */
+  reopen(sizeBytes: number, keptBytes: number, files?: readonly OutputFile[]): Promise<void>;
+  /** What is there so far, to be read back before more is appended. */
+  written(): Promise<ByteSource>;
+  /** Everything written before the call is safe when this settles; more may be written meanwhile. */
+  flush(): void | Promise<void>;
+  /** Appends a line to the journal. */
+  note(line: string): void | Promise<void>;
+  /** Instead of abort: what was written stays, with its journal. Never throws. */
+  suspend(): Promise<void>;
+}
+
 export interface ByteSink {
+  readonly resumable?: Resumable | undefined;
   /**
    * Claims the room for the whole output before the first byte: no_space, no_sink, output_exists. `files` say where
    * in the stream a new file begins; a sink of one file has no use for them.
@@ -24,8 +43,8 @@ export interface ByteSink {
   append?(piece: Blob): Promise<void>;
   /** Every byte is with the system; the file has not its final name yet where that can be avoided. */
   close(): Promise<void>;
-  /** What was written, for verifying. Only after close. */
-  readBack(): Promise<ByteSource>;
+  /** What was written, for verifying. Only after close, and only where this process may read it. */
+  readBack?(): Promise<ByteSource>;
   /** Lets the file look finished. */
   commit(): Promise<void>;
   /** Removes what was written. May be called at any time, also twice; never throws. */

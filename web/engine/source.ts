@@ -13,6 +13,8 @@ export interface ByteSource {
   release(bytes: Uint8Array): void;
   /** Equal at two moments unless the file changed in between, as far as this environment can tell. */
   fingerprint(): Promise<string>;
+  /** Names the file and its state to a later run too, without any secret; null: this file cannot be told from a changed one. */
+  identity?(): Promise<string | null>;
   close(): Promise<void>;
   /** Far away: many small reads at once cost less than one after the other. */
   readonly isRemote?: boolean;

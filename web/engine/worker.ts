@@ -40,6 +40,8 @@ function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progre
       return to.weigh(request, onProgress);
     case 'open':
       return to.open(request, onProgress);
+    case 'ram':
+      return to.ram(request, onProgress);
     case 'tensors':
       return to.tensors(request, onProgress);
     case 'pairs':
@@ -50,6 +52,12 @@ function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progre
       return to.plan(request, onProgress);
     case 'convert':
       return to.convert(request, onProgress);
+    case 'unfinished':
+      return to.unfinished(request, onProgress);
+    case 'check':
+      return to.check(request, onProgress);
+    case 'room':
+      return to.room(request, onProgress);
     case 'cancel':
       return to.cancel(request, onProgress);
   }

@@ -6,13 +6,16 @@ import { CoreError, toCoreError } from '../../engine/errors';
 import type { Progress, SinkRequest } from '../../engine/protocol';
 import type { ConvertOptions, Receipt } from '../../engine/report';
 import { type Pace, PaceMeter } from '../rate';
+import { downloadPort } from '../service_worker';
 import type { SinkKind } from '../sinks';
 import { freeName, listWorkingCopies, openWorkingCopy, whileLocked } from '../working_copies';
 
 /** The finished file: under a link to save it, or already where the user wanted it. */
 export type Saved =
   | { kind: 'link'; url: string; name: string; working_copy: string | null }
-  | { kind: 'placed'; name: string };
+  | { kind: 'placed'; name: string }
+  /** by the browser, where this page cannot read it */
+  | { kind: 'downloaded'; name: string };
 
 export type ConversionState =
   | { phase: 'idle' }
@@ -97,6 +100,10 @@ async function convert(
   if (target.kind === 'directory') {
     const { receipt } = await finish(target);
     return { receipt, saved: { kind: 'placed', name: `${target.handle.name}/${target.name}` } };
+  }
+  if (target.kind === 'download') {
+    const { receipt } = await finish({ kind: 'download', name: target.name, page: await downloadPort() });
+    return { receipt, saved: { kind: 'downloaded', name: target.name } };
   }
   if (target.kind === 'memory') {
     const { receipt, blob = new Blob() } = await finish({ kind: 'memory' });

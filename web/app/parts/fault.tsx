@@ -6,7 +6,7 @@ import { Name, Prose } from './text';
 /** An error or issue in words; the code and the particulars in small print. */
 export function Fault({ issue }: { issue: ErrorObject }): ReactNode {
   return (
-    <div className="fault">
+    <div className="fault" data-code={issue.code}>
       <p>{WORDS[issue.code]}</p>
       <FaultDetail issue={issue} />
     </div>

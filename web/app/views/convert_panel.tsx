@@ -39,7 +39,13 @@ export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps
     <Section title="Convert" says="Wider numbers do not bring back what quantizing lost.">
       {state.phase === 'running' && <ConvertProgress state={state} onCancel={conversion.cancel} />}
       {state.phase === 'done' && (
-        <ReceiptView receipt={state.receipt} saved={state.saved} onAgain={conversion.reset} onCopies={onCopies} />
+        <ReceiptView
+          receipt={state.receipt}
+          saved={state.saved}
+          client={client}
+          onAgain={conversion.reset}
+          onCopies={onCopies}
+        />
       )}
       {(state.phase === 'idle' || state.phase === 'failed') && (
         <Form checkpoint={checkpoint} planning={planning} conversion={conversion} />
@@ -55,16 +61,22 @@ interface FormProps {
 }
 
 function Form({ checkpoint, planning, conversion }: FormProps): ReactNode {
-  const { report, choice } = checkpoint;
+  const { client, report, choice } = checkpoint;
   const [able, setAble] = useState<Capabilities | null>(null);
   const [wanted, setWanted] = useState<SinkKind | null>(null);
   const [cut, setCut] = useState<NonNullable<ConvertOptions['shards']>>('same');
-  useEffect(() => {
-    capabilities().then(setAble, () => setAble(NOTHING));
-  }, []);
-
   const { to } = planning.choices;
   const outputBytes = planning.state.phase === 'planned' ? planning.state.plan.output_bytes : report.bf16_data_bytes;
+  useEffect(() => {
+    let current = true;
+    const found = (able: Capabilities): void => {
+      if (current) setAble(able);
+    };
+    capabilities(client, outputBytes).then(found, () => found(NOTHING));
+    return () => {
+      current = false;
+    };
+  }, [client, outputBytes]);
   const isSet = choice.kind === 'set';
   const offers = able === null ? null : sinkOffers(able, outputBytes, isSet);
   const sink = offers?.find((offer) => offer.kind === wanted) ?? offers?.[0] ?? null;

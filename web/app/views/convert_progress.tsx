@@ -10,6 +10,7 @@ import { spent } from './place_line';
 const PHASES: Record<Phase, string> = {
   header: 'Reading the header',
   scan: 'Reading the scales',
+  recheck: 'Checking what is there already',
   convert: 'Converting',
   verify: 'Reading the new file back to check it',
   closing: 'Finishing the file. The browser may check all of it first; do not close the tab',

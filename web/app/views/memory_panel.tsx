@@ -1,6 +1,6 @@
 // How much memory this file takes, by the dtype it is held in and by the way it is loaded.
 import { type ReactNode, useId, useState } from 'react';
-import type { LoaderTimeline, RamReport } from '../../engine/report';
+import type { LoaderApplies, RamReport } from '../../engine/ram_report';
 import { formatBinary, formatBytes, formatFileGb, formatMemoryGb } from '../../engine/units';
 import { Bar } from '../parts/bar';
 import { Section } from '../parts/section';
@@ -10,6 +10,7 @@ const DTYPE_NAMES: Record<RamReport['per_dtype'][number]['dtype'], string> = {
   bf16: 'bf16',
   f16: 'fp16',
   f32: 'float32',
+  fp8: 'fp8',
 };
 
 interface Scale {
@@ -21,9 +22,10 @@ interface Scale {
 export function MemoryPanel({ ram }: { ram: RamReport }): ReactNode {
   const [own, setOwn] = useState<number | null>(null);
   const stages = ram.load_stages;
+  const loaders = ram.loaders.filter((loader) => loader.applies);
   const highest = Math.max(
     ...ram.per_dtype.map((row) => row.bytes),
-    ...ram.loaders.map((loader) => loader.peak_bytes),
+    ...loaders.map((loader) => loader.peak_bytes),
     stages.peak_f32_bytes,
     stages.peak_bf16_bytes,
   );
@@ -34,7 +36,7 @@ export function MemoryPanel({ ram }: { ram: RamReport }): ReactNode {
         <PerDtype rows={ram.per_dtype} scale={scale} />
         <LoadStages stages={stages} scale={scale} />
       </div>
-      {ram.loaders.length > 0 && <Loaders loaders={ram.loaders} scale={scale} />}
+      {loaders.length > 0 && <Loaders loaders={loaders} scale={scale} />}
       <p className="soft">
         Weights only. GB is 1,000,000,000 bytes, GiB is 1,073,741,824. The size of the file is rounded, memory that must
         be there is rounded up. Converting here takes about 100 MB, whatever the size of the file.
@@ -143,7 +145,7 @@ function LoadStages({ stages, scale }: { stages: RamReport['load_stages']; scale
   );
 }
 
-function Loaders({ loaders, scale }: { loaders: LoaderTimeline[]; scale: Scale }): ReactNode {
+function Loaders({ loaders, scale }: { loaders: LoaderApplies[]; scale: Scale }): ReactNode {
   return (
     <table className="memory-table memory-loaders">
       <caption>By loader</caption>

@@ -1,13 +1,15 @@
 // What a finished conversion says about itself, and the file it made.
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button } from 'react-aria-components';
-import { toCoreError } from '../../engine/errors';
+import type { EngineClient } from '../../engine/client';
+import { type CoreError, toCoreError } from '../../engine/errors';
 import type { Receipt } from '../../engine/report';
 import { summedChecks } from '../../engine/source_checks';
 import { formatBytes, formatCount, formatDecimal } from '../../engine/units';
 import { plural } from '../format';
 import type { Saved } from '../hooks/use_conversion';
 import { Fact, Facts } from '../parts/facts';
+import { Fault } from '../parts/fault';
 import { Fold } from '../parts/fold';
 import { Name, Prose } from '../parts/text';
 import { RECIPE_SAYS, WORDS } from '../words';
@@ -19,19 +21,24 @@ const TARGET_NAMES = { bf16: 'of bf16', f16: 'of fp16', stored: 'as they were' }
 interface ReceiptViewProps {
   receipt: Receipt;
   saved: Saved;
+  client: EngineClient;
   onAgain: () => void;
   onCopies: () => void;
 }
 
-export function ReceiptView({ receipt, saved, onAgain, onCopies }: ReceiptViewProps): ReactNode {
+export function ReceiptView({ receipt: first, saved, client, onAgain, onCopies }: ReceiptViewProps): ReactNode {
+  const [receipt, setReceipt] = useState(first);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   return (
     <div className="receipt" data-testid="receipt">
       <h3 ref={heading} tabIndex={-1}>
         Done: {formatDecimal(receipt.output_bytes)} {TARGET_NAMES[receipt.to]}
-        {receipt.verified ? ', read back and verified' : ', not verified'}
+        {receipt.verified ? <span data-testid="verified">, read back and verified</span> : ', not verified'}
       </h3>
+      {saved.kind === 'downloaded' && !receipt.verified && (
+        <CheckSaved name={saved.name} client={client} onChecked={setReceipt} />
+      )}
       <SavedFile saved={saved} bytes={receipt.output_bytes} onCopies={onCopies} />
       <ReceiptFacts receipt={receipt} />
       <div className="receipt-actions">
@@ -53,8 +60,20 @@ function SavedFile({ saved, bytes, onCopies }: { saved: Saved; bytes: number; on
       </p>
     );
   }
+  if (saved.kind === 'downloaded') {
+    return (
+      <p>
+        Your browser saved <Name text={saved.name} /> to the downloads folder.
+      </p>
+    );
+  }
   const { working_copy } = saved;
-  if (copy === 'deleted') return <p role="status">The working copy is deleted.</p>;
+  if (copy === 'deleted')
+    return (
+      <p role="status" data-testid="copy-deleted">
+        The working copy is deleted.
+      </p>
+    );
   const remove = (): void => {
     if (working_copy === null) return;
     removeWorkingCopy(working_copy).then(
@@ -88,6 +107,50 @@ function SavedFile({ saved, bytes, onCopies }: { saved: Saved; bytes: number; on
       )}
     </div>
   );
+}
+
+/** The page may not read the downloads folder, but a person can hand it the file. */
+function CheckSaved({ name, client, onChecked }: CheckSavedProps): ReactNode {
+  const input = useRef<HTMLInputElement>(null);
+  const [state, setState] = useState<'ready' | 'checking' | CoreError>('ready');
+  const check = (file: File | undefined): void => {
+    if (file === undefined) return;
+    setState('checking');
+    client.check(file).then(onChecked, (thrown: unknown) => setState(toCoreError(thrown)));
+  };
+  return (
+    <div className="saved">
+      <p>
+        <input
+          ref={input}
+          type="file"
+          className="unseen"
+          tabIndex={-1}
+          aria-label="Saved file"
+          data-testid="saved-input"
+          onChange={(event) => check(event.target.files?.[0])}
+        />
+        <Button
+          className="button button-small"
+          onPress={() => input.current?.click()}
+          isDisabled={state === 'checking'}
+          data-testid="check-saved"
+        >
+          {state === 'checking' ? 'Checking…' : 'Check the saved file'}
+        </Button>{' '}
+        <span className="soft">
+          A page cannot see what the browser saved. Choose {name} in the downloads folder, and every byte is read back.
+        </span>
+      </p>
+      <div role="alert">{state instanceof Error && <Fault issue={state} />}</div>
+    </div>
+  );
+}
+
+interface CheckSavedProps {
+  name: string;
+  client: EngineClient;
+  onChecked: (receipt: Receipt) => void;
 }
 
 function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {

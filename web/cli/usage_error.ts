@@ -1,0 +1,2 @@
+/** Exit code 2: the command line itself is wrong. */
+export class UsageError extends Error {}
