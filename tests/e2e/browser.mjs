@@ -49,15 +49,22 @@ export function scratchFolder() {
   return { path, clean: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** One browser with a fresh profile, the page open in it, and a list of everything that went wrong in it. */
-export async function openPage(folder, viewport = { width: 1280, height: 900 }, { allow = [] } = {}) {
+/**
+ * One browser, the page open in it, and a list of everything that went wrong in it. The profile is a fresh one unless
+ * `profile` names one; private files of it are found again only at the same `port`.
+ */
+export async function openPage(
+  folder,
+  viewport = { width: 1280, height: 900 },
+  { allow = [], profile = mkdtempSync(join(folder, 'profile-')), port = 0 } = {},
+) {
   if (!existsSync(join(PAGE, 'index.html'))) throw new Error('no page in build/page: run `make build` first');
-  const site = await serve(PAGE);
+  const site = await serve(PAGE, port);
   const browser = await puppeteer.launch({
     executablePath: CHROMIUM,
     headless: true,
     args: FLAGS,
-    userDataDir: mkdtempSync(join(folder, 'profile-')),
+    userDataDir: profile,
     defaultViewport: viewport,
     protocolTimeout: 600_000,
   });

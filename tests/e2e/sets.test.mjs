@@ -5,7 +5,17 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { bf16Bytes, checkpointBytes, f32Bytes } from '../../scripts/lib/checkpoint.mjs';
-import { byId, downloaded, openPage, press, privateFiles, ROOT, scratchFolder, textOf } from './browser.mjs';
+import {
+  byId,
+  chooseFiles,
+  downloaded,
+  openPage,
+  press,
+  privateFiles,
+  ROOT,
+  scratchFolder,
+  textOf,
+} from './browser.mjs';
 
 const CLI = join(ROOT, 'web/cli/weighbridge.mjs');
 
@@ -75,6 +85,23 @@ const privateBytes = (page, path) =>
     const file = await (await folder.getFileHandle(parts.at(-1))).getFile();
     return [...new Uint8Array(await file.arrayBuffer())];
   }, path);
+
+const SHOTS = process.env.E2E_SHOTS;
+
+/** Wide and narrow, light and dark, when somebody wants to look at them (E2E_SHOTS=folder). */
+async function shots(page, name) {
+  if (!SHOTS) return;
+  mkdirSync(SHOTS, { recursive: true });
+  const viewport = page.viewport();
+  for (const width of [1280, 360]) {
+    await page.setViewport({ width, height: 900 });
+    for (const value of ['light', 'dark']) {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
+      await page.screenshot({ path: join(SHOTS, `${name}-${width}-${value}.png`), fullPage: true });
+    }
+  }
+  await page.setViewport(viewport);
+}
 
 /** A set, dropped and written into a folder as one file. */
 async function dropAndWriteOneFile(page, set, target) {
@@ -251,6 +278,106 @@ describe('sets in Chromium', { timeout: 300_000 }, () => {
     assert.match(await textOf(page, 'set'), /2 of 2 shards/);
     await press(page, 'other-choices');
     await textOf(page, 'chooser');
+    assert.deepEqual(faults, []);
+  });
+
+  test('loose files without an index: opened as one when the person says so', async () => {
+    const loose = join(folder.path, 'loose');
+    put(loose, {
+      'a.safetensors': checkpointBytes([fp8('a.weight', 16, 16)]),
+      'b.safetensors': checkpointBytes([scale('a.weight_scale', 0.5), norm('b.norm')]),
+      'c.safetensors': checkpointBytes([norm('b.norm')]),
+      'config.json': '{"model_type": "t"}',
+    });
+    const { page, faults } = await fresh({ width: 360, height: 740 });
+    await chooseFiles(
+      page,
+      ...['a.safetensors', 'b.safetensors', 'c.safetensors', 'config.json'].map((name) => join(loose, name)),
+    );
+    await textOf(page, 'chooser');
+    const openTogether = async (...indexes) => {
+      await (await page.waitForSelector(`${byId('together')} button`)).click();
+      await page.waitForSelector(byId('part'), { visible: true });
+      const parts = await page.$$(byId('part'));
+      for (const index of indexes) await parts[index].click();
+      await shots(page, 'together');
+      await press(page, 'open-together');
+    };
+    await openTogether(0, 1);
+    assert.match(await textOf(page, 'verdict'), /Sound.*1 quantized weight/);
+    // names that collide are refused
+    await press(page, 'other-choices');
+    await openTogether(1, 2);
+    assert.match(await textOf(page, 'verdict'), /b\.norm stands in b\.safetensors and c\.safetensors.*duplicate_tensor/);
+    assert.deepEqual(faults, []);
+  });
+
+  /** A pipeline whose components are a set and a file, with what stands around them. */
+  function putPipeline(name, vae = checkpointBytes([norm('n')])) {
+    const inside = Object.entries(setFiles()).map(([file, content]) => [`transformer/${file}`, content]);
+    put(join(folder.path, name), {
+      ...Object.fromEntries(inside),
+      'model_index.json': '{"_class_name": "P", "transformer": ["d", "T"], "vae": ["d", "V"]}',
+      'scheduler/scheduler_config.json': '{"a": 1}',
+      'vae/config.json': '{"b": 2}',
+      'vae/diffusion_pytorch_model.safetensors': vae,
+    });
+    return join(folder.path, name);
+  }
+
+  test('a whole pipeline in one go: the files that the command line writes', async () => {
+    const pipeline = putPipeline('pipe');
+    const { page, faults } = await fresh();
+    await dropPaths(page, pipeline);
+    await textOf(page, 'pipeline');
+    await pickPrivateFolder(page);
+    await press(page, 'target-bf16');
+    assert.match(await textOf(page, 'plan-files'), /3 files/);
+    await shots(page, 'pipeline-plan');
+    await press(page, 'convert-button');
+    await page.waitForSelector(byId('receipt'), { visible: true, timeout: 60_000 });
+    await shots(page, 'pipeline-receipt');
+    const other = join(folder.path, 'pipe-by-cli');
+    const run = spawnSync(process.execPath, [CLI, 'convert', '--to', 'bf16', '-o', other, pipeline], {
+      encoding: 'utf8',
+    });
+    assert.equal(run.status, 0, run.stderr);
+    const names = readdirSync(other, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(other.length + 1))
+      .sort();
+    assert.ok(names.includes('scheduler/scheduler_config.json') && names.includes('vae/config.json'), `${names}`);
+    assert.deepEqual(
+      (await privateFiles(page)).map(({ name }) => name).sort(),
+      names.map((name) => `chosen/pipe-bf16/${name}`),
+    );
+    for (const name of names) {
+      const bytes = await privateBytes(page, `chosen/pipe-bf16/${name}`);
+      assert.ok(Buffer.from(bytes).equals(readFileSync(join(other, name))), name);
+    }
+    assert.deepEqual(faults, []);
+  });
+
+  test('a pipeline that is cancelled leaves nothing, whatever was whole already', async () => {
+    const side = 16_384;
+    const big = { name: 'big.weight', dtype: 'F8_E4M3', shape: [side, side], data: Buffer.alloc(side * side, 0x38) };
+    const pipeline = putPipeline('slow', checkpointBytes([big, scale('big.weight_scale', 0.5)]));
+    const { page, faults } = await fresh({ width: 360, height: 740 });
+    await dropPaths(page, pipeline);
+    await textOf(page, 'pipeline');
+    await pickPrivateFolder(page);
+    await press(page, 'target-bf16');
+    await textOf(page, 'plan');
+    await press(page, 'convert-button');
+    await page.waitForFunction(
+      (selector) => /vae .*at work/.test(document.querySelector(selector)?.textContent ?? ''),
+      { polling: 20 },
+      byId('component-states'),
+    );
+    await shots(page, 'pipeline-running');
+    await press(page, 'cancel-button');
+    await page.waitForSelector('[role="alert"] ::-p-text(cancelled)', { timeout: 20_000 });
+    assert.deepEqual(await privateFiles(page), []);
     assert.deepEqual(faults, []);
   });
 

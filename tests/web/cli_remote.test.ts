@@ -68,7 +68,7 @@ test('inspect and ram of a repo say what they cost', async () => {
   const json = await run(['ram', '--json', 'hf://o/model@main/model.safetensors']);
   expect((JSON.parse(json.out) as Report).traffic).toMatchObject({ requests: 3, retries: 0 });
   const url = await run(['inspect', '--json', hub.place('/m.safetensors', MODEL)]);
-  expect((JSON.parse(url.out) as Report).traffic).toMatchObject({ requests: 1 });
+  expect((JSON.parse(url.out) as Report).traffic).toMatchObject({ requests: 4 });
 });
 
 test('--endpoint stands above HF_ENDPOINT; --token-file above HF_TOKEN; the token goes to the endpoint only', async () => {

@@ -318,6 +318,20 @@ test('a pipeline: each component, the sum, and all of it converted', () => {
   expect(readdirSync(folder)).toEqual(['in']);
 });
 
+test('an answer goes to the components that ask, and must be asked for by one', () => {
+  put('model_index.json', '{}');
+  put('vae/diffusion_pytorch_model.safetensors', safetensors({ 'a.norm': NORM }));
+  const weights = { 'a.weight': fp8Weight(8, 16), 'a.weight_scale': scalar(2), 'b.weight': fp8Weight(8, 16) };
+  put('transformer/model.safetensors', safetensors(weights));
+  expect(convert(input).code).toBe(3);
+  expect(readdirSync(folder)).toEqual(['in']);
+  expect(convert(input, '--assume', 'scale_missing=raw', '--assume', 'a.norm=raw').err).toContain('unknown_assumption');
+  expect(readdirSync(folder)).toEqual(['in']);
+  const { code, err } = convert(input, '--assume', 'scale_missing=raw');
+  expect([code, err]).toEqual([0, '']);
+  expect(tensorsOf(join(output, 'transformer', 'model.safetensors'))).toHaveProperty(['b.weight']);
+});
+
 test('as stored: a set joined to one file and cut again, scales and all, its config untouched', () => {
   putSet();
   const config = readFileSync(join(input, 'config.json'), 'utf8');

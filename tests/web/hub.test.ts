@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { loadCore } from '../../web/cli/core_loader';
 import { CoreError } from '../../web/engine/errors';
-import { inputOf, layOutTree } from '../../web/engine/file_tree';
+import { choose, inputOf, layOutTree } from '../../web/engine/file_tree';
 import type { Core } from '../../web/engine/heap';
 import { HttpClient } from '../../web/engine/http_client';
 import { Hub, nextPage } from '../../web/engine/hub';
@@ -191,18 +191,44 @@ test('gated and private: what to do is said, and a good token opens them', async
 
 test('a file and an index at any address; what the index names is looked for beside it only', async () => {
   const one = hub.place('/files/model.safetensors', MODEL);
-  expect(await open(one)).toMatchObject({ tensor_count: 2, traffic: { requests: 1 } });
+  // the file, and three times that nothing stands beside it
+  expect(await open(one)).toMatchObject({ tensor_count: 2, warnings: [], traffic: { requests: 4, retries: 0 } });
   const folder = fileURLToPath(new URL('B01/', CASES));
   for (const file of readdirSync(folder)) hub.place(`/set/${file}`, readFileSync(folder + file));
   const set = await open(`${hub.cdnUrl}/set/model.safetensors.index.json`);
   expect(set).toMatchObject({ verdict: 'sound', pair_counts: { ok: 1 } });
-  expect(set.traffic?.requests).toBe(4);
+  expect(set.traffic?.requests).toBe(6);
 
   const evil = Buffer.from(JSON.stringify({ weight_map: { a: '../files/model.safetensors' } }));
   hub.place('/evil/model.safetensors.index.json', evil);
   hub.forget();
   expect(await codeOf(open(`${hub.cdnUrl}/evil/model.safetensors.index.json`))).not.toBe('nothing');
   expect(hub.log.every(({ path }) => path.startsWith('/evil/'))).toBe(true);
+});
+
+test('what stands beside a lone file is read with it, and the token stays at home', async () => {
+  const config = { tie_word_embeddings: false, quantization_config: { quant_method: 'fp8' } };
+  const beside = async (at: string, fault?: Parameters<typeof hub.fault>[0]): Promise<string[]> => {
+    hub.forget();
+    hub.faults = [];
+    const url = hub.place(`${at}/model.safetensors`, MODEL);
+    if (fault) hub.fault({ path: `${at}/config.json`, times: 1, ...fault });
+    const place = await findRemote(core, `${url}?download=true`, options('hf_good'));
+    const tree = await layOutTree(core, place.tree);
+    const input = await inputOf(place.tree, choose(tree, url, tree.preferred ?? ''));
+    for (const source of input.sources) await source.close();
+    expect(hub.log.every(({ authorization, path }) => authorization === null && path.startsWith(`${at}/`))).toBe(true);
+    return input.sideFiles.map(({ name }) => name).sort();
+  };
+  hub.place('/gptq/config.json', Buffer.from(JSON.stringify(config)));
+  hub.place('/gptq/quantize_config.json', Buffer.from('{"bits": 4}'));
+  expect(await beside('/gptq')).toEqual(['config.json', 'quantize_config.json']);
+  expect(await beside('/none')).toEqual([]);
+  // absent, in the words of some servers
+  expect(await beside('/gptq', { kind: 'status', status: 403 })).toEqual(['quantize_config.json']);
+  expect(await beside('/gptq', { kind: 'status', status: 200, body: '<!doctype html>' })).toEqual([
+    'quantize_config.json',
+  ]);
 });
 
 test('answers that make no sense', async () => {

@@ -131,7 +131,7 @@ interface OpenedProps {
 }
 
 function Opened({ controls, copies, onBusy }: OpenedProps): ReactNode {
-  const { checkpoint, place, pick, choose } = controls;
+  const { checkpoint, place, pick, pickTogether, choose } = controls;
   switch (checkpoint.phase) {
     case 'empty':
       return null;
@@ -148,7 +148,11 @@ function Opened({ controls, copies, onBusy }: OpenedProps): ReactNode {
       return (
         <>
           {place && <PlaceLine place={place} traffic={place.located.traffic} />}
-          <Chooser layout={checkpoint.layout} onPick={(choice) => pick(checkpoint.layout, choice)} />
+          <Chooser
+            layout={checkpoint.layout}
+            onPick={(choice) => pick(checkpoint.layout, choice)}
+            onPickTogether={(choices) => pickTogether(checkpoint.layout, choices)}
+          />
         </>
       );
     case 'pipeline':
@@ -156,7 +160,10 @@ function Opened({ controls, copies, onBusy }: OpenedProps): ReactNode {
         <>
           {place && <PlaceLine place={place} traffic={checkpoint.components.at(-1)?.report.traffic} />}
           <PipelineView
+            key={checkpoint.id}
             pipeline={checkpoint}
+            repo={place?.located.repo?.repo ?? null}
+            onBusy={onBusy}
             onPick={(choice: Choice) => pick(checkpoint.layout, choice)}
             onBack={() => choose(checkpoint.layout)}
           />

@@ -38,6 +38,15 @@ export async function capabilities(client: EngineClient, outputBytes: number): P
   };
 }
 
+/** A pipeline is a folder of folders: nothing else can hold it. */
+export function pipelineOffers({ directory }: Capabilities, outputBytes: number): SinkOffer[] {
+  if (!directory) return [];
+  const title = 'A folder, with all components';
+  const says =
+    'A new folder where you choose, laid out as it is now, with model_index.json and the small files of every component. At the end of each file the browser checks it, which takes time for a big one.';
+  return [{ kind: 'directory', title, says, disk_bytes: outputBytes }];
+}
+
 /** The best first; empty when there is no way at all. A set stays one where a folder can be written. */
 export function sinkOffers(able: Capabilities, outputBytes: number, isSet = false): SinkOffer[] {
   const { opfs, picker, directory, download } = able;

@@ -6,6 +6,8 @@ export interface WorkingCopy {
   name: string;
   size_bytes: number;
   finished: boolean;
+  /** unfinished, and it can go on */
+  resumable: boolean;
   /** a conversion in this or another tab is writing it */
   busy: boolean;
 }

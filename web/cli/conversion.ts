@@ -2,6 +2,7 @@
 import { CoreError, type ErrorCode, SERVER_CODES } from '../engine/errors';
 import type { Core } from '../engine/heap';
 import { Checkpoint, type ConvertReply, type JobHooks } from '../engine/pipeline';
+import { SharedAnswers } from '../engine/pipeline_convert';
 import type { ConvertOptions, Report } from '../engine/report';
 import type { ByteSink } from '../engine/sink';
 import type { OpenedInput } from './input';
@@ -17,7 +18,7 @@ export async function runConversion(
   core: Core,
   input: OpenedInput,
   makeSink: () => Promise<ByteSink>,
-  { options, progress }: { options: ConvertOptions; progress: boolean },
+  { options, progress }: { options: ConvertOptions | SharedAnswers; progress: boolean },
   verifyOutput: boolean,
 ): Promise<Outcome> {
   const line = ProgressLine.wanted(progress);
@@ -29,7 +30,8 @@ export async function runConversion(
   let checkpoint: Checkpoint | null = null;
   try {
     checkpoint = await Checkpoint.open(core, input, hooks);
-    const reply = await checkpoint.convert(options, await makeSink(), verifyOutput, hooks);
+    const own = options instanceof SharedAnswers ? await options.optionsFor(checkpoint, hooks) : options;
+    const reply = await checkpoint.convert(own, await makeSink(), verifyOutput, hooks);
     return { reply, report: checkpoint.report() };
   } catch (thrown) {
     if (checkpoint === null || !isRefusal(thrown)) throw thrown;

@@ -1,12 +1,13 @@
 // `weighbridge convert` and `weighbridge verify`: the same conversion, into files or against them.
 import { CoreError, toCoreError } from '../engine/errors';
 import type { Core } from '../engine/heap';
-import type { Decision, Receipt } from '../engine/report';
+import { receiptsOf } from '../engine/pipeline_convert';
+import { type Decision, type Receipt, TARGET_NAMES } from '../engine/report';
 import { summedChecks } from '../engine/source_checks';
 import { formatBytes, formatCount, formatExactSize } from '../engine/units';
 import type { ConvertCommand, VerifyCommand } from './args';
 import { type Outcome, runConversion } from './conversion';
-import { convertComponents, receiptsOf } from './convert_pipeline';
+import { convertPipeline } from './convert_pipeline';
 import { type FoundInput, findInput, type OpenedInput } from './input';
 import { decisionList, issueLine, issueList } from './issues_text';
 import { type Print, printError } from './print';
@@ -19,7 +20,7 @@ const DECISION_NEEDED = 3;
 
 export async function convert(core: Core, command: ConvertCommand, print: Print): Promise<number> {
   const found = await findInput(core, command.paths, command.file, command.remote);
-  if (found.choice.kind === 'pipeline') return convertPipeline(core, found, command, print);
+  if (found.choice.kind === 'pipeline') return convertWholePipeline(core, found, command, print);
   const input = await onlyPart(found, command.paths).open();
   const isSet = found.choice.kind === 'set';
   const target = await closingOnFailure(input, () =>
@@ -70,14 +71,22 @@ function run(
 }
 
 /** The first component that does not convert is the outcome of all. */
-async function convertPipeline(core: Core, found: FoundInput, command: ConvertCommand, print: Print): Promise<number> {
-  const outcomes = await convertComponents(core, found, command);
-  const failed = outcomes.find(({ outcome }) => outcome.reply.kind !== 'converted');
-  if (failed) {
-    if (!command.json) printError(`${failed.id}:`);
-    return printOutcome(failed.outcome, command.json, print, () => '');
+async function convertWholePipeline(
+  core: Core,
+  found: FoundInput,
+  command: ConvertCommand,
+  print: Print,
+): Promise<number> {
+  if (command.resume) {
+    throw new CoreError('resume_refused', command.output, 'a pipeline is converted from the beginning');
   }
-  const receipts = receiptsOf(outcomes);
+  const { components, report } = await convertPipeline(core, found, command);
+  const last = components.at(-1);
+  if (last !== undefined && report !== null && last.reply.kind !== 'converted') {
+    if (!command.json) printError(`${last.id}:`);
+    return printOutcome({ reply: last.reply, report }, command.json, print, () => '');
+  }
+  const receipts = receiptsOf(components);
   if (command.json) await print(jsonLine({ components: receipts }));
   else for (const { id, receipt } of receipts) await print(receiptText(`${command.output}: ${id}`, receipt));
   return DONE;
@@ -134,7 +143,7 @@ function receiptText(path: string, receipt: Receipt): string {
   const rows: [string, string][] = [
     ['size', formatExactSize(output_bytes)],
     ...(receipt.beside ? [['files', filesText(files)] as [string, string]] : []),
-    ['dtype', { bf16: 'bf16', f16: 'fp16', stored: 'as stored' }[receipt.to]],
+    ['dtype', TARGET_NAMES[receipt.to]],
     ['tensors', `${count(dequantized)} dequantized, ${count(cast)} cast, ${count(copied)} copied as they were`],
     ['left out', `${count(dropped)} scales, markers and the like`],
     ['recipe', `${receipt.recipe}, version ${receipt.version}`],

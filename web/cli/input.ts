@@ -3,18 +3,10 @@ import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { CoreError } from '../engine/errors';
-import { choose, inputOf, layOutTree, strayNotes } from '../engine/file_tree';
+import { choose, inputOf, layOutTree, strayNotes, together } from '../engine/file_tree';
 import type { Core } from '../engine/heap';
 import { looksRemote } from '../engine/hub_address';
-import {
-  baseName,
-  type Choice,
-  folderOf,
-  type Ignored,
-  isCheckpoint,
-  isIndex,
-  type LayoutFile,
-} from '../engine/layouts';
+import { type Choice, type Ignored, isCheckpoint, isIndex, type LayoutFile } from '../engine/layouts';
 import type { CheckpointInput } from '../engine/pipeline';
 import { isSideFile } from '../engine/side_files';
 import type { RemoteWords } from './args';
@@ -104,31 +96,8 @@ async function alone(core: Core, folder: string, names: string[]): Promise<Found
     wanted.has(name) || isSideFile(name) || isIndex(name) || isCheckpoint(name);
   const tree = await FolderTree.flat(folder, matters);
   const files = tree.files.filter(({ path }) => wanted.has(path));
-  const { choices } = await layOutTree(core, tree);
-  const set = choices.find(({ index, files: shards }) => index !== null && shards.some(({ path }) => wanted.has(path)));
-  const [first] = files;
-  if (!first) throw new CoreError('not_found', names[0] ?? '', 'there is no such file');
-  const whole = set?.files.every(({ path }) => wanted.has(path)) && set.missing.length === 0;
-  const choice: Choice = {
-    id: first.path,
-    title: first.path,
-    kind: files.length > 1 ? 'set' : 'file',
-    folder: folderOf(first.path),
-    variant: '',
-    files,
-    bytes: files.reduce((sum, { size }) => sum + size, 0),
-    index: set?.index ?? null,
-    missing: [],
-    sideFiles: tree.files.filter(({ path }) => isSideFile(baseName(path))),
-    companions: [],
-    components: [],
-  };
-  const given = found(tree, choice, [], []);
-  for (const part of given.parts) {
-    const open = part.open;
-    part.open = async () => ({ ...(await open()), partOfSet: !whole });
-  }
-  return given;
+  if (files.length === 0) throw new CoreError('not_found', names[0] ?? '', 'there is no such file');
+  return found(tree, together(files, tree.files, await layOutTree(core, tree)), [], []);
 }
 
 function found(tree: FolderTree, choice: Choice, ignored: Ignored[], notes: CheckpointInput['notes']): FoundInput {

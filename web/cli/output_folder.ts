@@ -31,7 +31,7 @@ export class DiskFolder implements ResumableFolder {
   }
 
   /** The real path. Looks before any work is done: a folder with something in it is never written into. */
-  static async placeAt(output: string): Promise<string> {
+  private static async placeAt(output: string): Promise<string> {
     const existing = await stat(output).catch(() => null);
     if (existing !== null && !existing.isDirectory()) {
       throw new CoreError('output_exists', output, 'a folder is to be written here, and there is a file of that name');
@@ -48,7 +48,7 @@ export class DiskFolder implements ResumableFolder {
   }
 
   async open(sizeBytes: number): Promise<void> {
-    await checkRoom(this.#target, sizeBytes);
+    await this.checkRoom(sizeBytes);
     try {
       await this.#partial.claim((path) => mkdir(path));
     } catch (thrown) {
@@ -62,7 +62,7 @@ export class DiskFolder implements ResumableFolder {
   }
 
   async reopen(sizeBytes: number, names: readonly string[]): Promise<void> {
-    await checkRoom(this.#target, sizeBytes);
+    await this.checkRoom(sizeBytes);
     try {
       await this.#partial.takeOver();
       for (const entry of await readdir(this.#partial.path)) {
@@ -87,7 +87,12 @@ export class DiskFolder implements ResumableFolder {
     return this.#suspended ? this.#partial.path : null;
   }
 
+  checkRoom(sizeBytes: number): Promise<void> {
+    return checkRoom(this.#target, sizeBytes);
+  }
+
   async sink(name: string): Promise<ByteSink & Resumable> {
+    await mkdir(dirname(join(this.#partial.path, name)), { recursive: true });
     return FileSink.inside(join(this.#partial.path, name));
   }
 

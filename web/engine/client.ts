@@ -2,6 +2,7 @@
 // worker after a crash. After a crash nothing is open any more: open the files again.
 import { CoreCrash, CoreError } from './errors';
 import type { Layout } from './layouts';
+import type { ComponentReceipt } from './pipeline_convert';
 import type { ComponentReport } from './pipeline_sum';
 import type {
   Converted,
@@ -52,9 +53,9 @@ export class EngineClient {
     return this.#request('locate', request);
   }
 
-  /** One choice of the last list. */
-  open(choice: string, onProgress?: OnProgress): Promise<Report> {
-    return this.#request('open', { choice }, onProgress);
+  /** One choice of the last list, or several of its files that a person says are one checkpoint. */
+  open(choice: string, onProgress?: OnProgress, together?: readonly string[]): Promise<Report> {
+    return this.#request('open', { choice, together }, onProgress);
   }
 
   /** The components of a pipeline of the last list; afterwards nothing is open. */
@@ -100,6 +101,21 @@ export class EngineClient {
   /** Whether the browser's private storage holds so much. */
   room(bytes: number): Promise<boolean> {
     return this.#request('room', { bytes });
+  }
+
+  /** What converting every component of a pipeline would write. */
+  planPipeline(choice: string, options: ConvertOptions, onProgress?: OnProgress): Promise<Planned | DecisionsNeeded> {
+    return this.#request('planPipeline', { choice, options }, onProgress);
+  }
+
+  /** Every component of a pipeline into the new folder `name` in `handle`. */
+  convertPipeline(
+    choice: string,
+    options: ConvertOptions,
+    { handle, name }: { handle: FileSystemDirectoryHandle; name: string },
+    { verify, onProgress }: ConvertSettings,
+  ): Promise<ComponentReceipt[]> {
+    return this.#request('convertPipeline', { choice, options, handle, name, verify }, onProgress);
   }
 
   /** Working copies that hold a part of a conversion of what is open. */

@@ -2,18 +2,19 @@
 import { BlobSource } from './blob_source';
 import { DownloadSink } from './download_sink';
 import { CoreError } from './errors';
-import { choose, type FileTree, inputOf, layOutTree, strayNotes } from './file_tree';
+import { choose, type FileTree, inputOf, layOutTree, strayNotes, together } from './file_tree';
 import { GivenTree } from './given_tree';
 import type { Core } from './heap';
 import { HttpClient } from './http_client';
 import { checkedEndpoint } from './hub_address';
 import { readJournal } from './journal';
-import type { Layout } from './layouts';
+import { type Choice, folderOf, type Layout } from './layouts';
 import { listOpfs, readOpfsJournal } from './opfs';
 import { OpfsSink, opfsHolds } from './opfs_sink';
 import { PickedFolder } from './picked_folder';
 import { PickerSink } from './picker_sink';
 import { Checkpoint, type JobHooks } from './pipeline';
+import { convertComponents, planComponents, receiptsOf, SharedAnswers } from './pipeline_convert';
 import type { ComponentReport } from './pipeline_sum';
 import type { Progress, RequestKind, RequestMap, SinkRequest, Unfinished } from './protocol';
 import { chooseRemote, findRemote, type RemotePlace } from './remote_tree';
@@ -67,27 +68,62 @@ export class Engine implements Handlers {
     });
   }
 
-  async open({ choice }: Args<'open'>, onProgress: OnProgress): Reply<'open'> {
+  async open({ choice, together: paths }: Args<'open'>, onProgress: OnProgress): Reply<'open'> {
     this.#running?.abort();
     return this.#alone(onProgress, async (hooks) => {
       await this.#close();
       const { tree, layout } = this.#known();
       const notes = choice === layout.preferred ? strayNotes(layout) : [];
-      const input = await inputOf(tree, choose(layout, '', choice), notes);
+      const opened = paths === undefined ? choose(layout, '', choice) : filesOf(tree, layout, paths);
+      const input = await inputOf(tree, opened, notes);
       this.#checkpoint = await Checkpoint.open(await this.#loaded(), input, hooks);
       return this.#checkpoint.report();
+    });
+  }
+
+  async planPipeline({ choice, options }: Args<'planPipeline'>, onProgress: OnProgress): Reply<'planPipeline'> {
+    return this.#alone(onProgress, async (hooks) => {
+      const openOne = await this.#componentOpener(hooks);
+      return planComponents(this.#pipeline(choice), new SharedAnswers(options), openOne, hooks);
+    });
+  }
+
+  async convertPipeline(
+    { choice, options, handle, name, verify }: Args<'convertPipeline'>,
+    onProgress: OnProgress,
+  ): Reply<'convertPipeline'> {
+    return this.#alone(onProgress, async (hooks) => {
+      const openOne = await this.#componentOpener(hooks);
+      const answers = new SharedAnswers(options);
+      const { tree } = this.#known();
+      const outcomes = await convertComponents(
+        this.#pipeline(choice),
+        new PickedFolder(handle, name),
+        (file) => tree.read(file),
+        async (component, sink) => {
+          const own = withComponent(hooks, component.id);
+          const checkpoint = await openOne(component);
+          try {
+            return await checkpoint.convert(await answers.optionsFor(checkpoint, own), sink, verify, own);
+          } finally {
+            await checkpoint.close();
+          }
+        },
+        answers,
+      );
+      const receipts = receiptsOf(outcomes);
+      if (receipts.length === outcomes.length) return receipts;
+      throw new CoreError('wrong_state', choice, 'the core asks what the plan had settled');
     });
   }
 
   async weigh({ choice }: Args<'weigh'>, onProgress: OnProgress): Reply<'weigh'> {
     this.#running?.abort();
     return this.#alone(onProgress, async (hooks) => {
-      await this.#close();
-      const { tree, layout } = this.#known();
-      const core = await this.#loaded();
+      const openOne = await this.#componentOpener(hooks);
       const reports: ComponentReport[] = [];
-      for (const component of choose(layout, '', choice).components) {
-        const checkpoint = await Checkpoint.open(core, await inputOf(tree, component), hooks);
+      for (const component of this.#pipeline(choice).components) {
+        const checkpoint = await openOne(component);
         reports.push({ id: component.id, title: component.title, report: checkpoint.report() });
         await checkpoint.close();
       }
@@ -165,6 +201,19 @@ export class Engine implements Handlers {
     this.#checkpoint = null;
   }
 
+  #pipeline(id: string): Choice {
+    return choose(this.#known().layout, '', id);
+  }
+
+  /** Nothing else stays open beside a component. */
+  async #componentOpener(hooks: JobHooks): Promise<(component: Choice) => Promise<Checkpoint>> {
+    await this.#close();
+    const { tree } = this.#known();
+    const core = await this.#loaded();
+    return async (component) =>
+      Checkpoint.open(core, await inputOf(tree, component), withComponent(hooks, component.id));
+  }
+
   #loaded(): Promise<Core> {
     this.#core ??= this.#loadCore();
     return this.#core;
@@ -179,6 +228,19 @@ export class Engine implements Handlers {
     if (this.#checkpoint === null) throw new CoreError('wrong_state', '', 'no file is open');
     return this.#checkpoint;
   }
+}
+
+/** Of one folder. */
+function filesOf({ files }: FileTree, layout: Layout, paths: readonly string[]): Choice {
+  const chosen = paths.flatMap((path) => files.filter((file) => file.path === path));
+  const folders = new Set(chosen.map(({ path }) => folderOf(path)));
+  const beside = files.filter(({ path }) => folders.has(folderOf(path)));
+  if (folders.size === 1) return together(chosen, beside, layout);
+  throw new CoreError('read_failed', paths[0] ?? '', 'the files of one checkpoint stand in one folder');
+}
+
+function withComponent({ signal, onProgress }: JobHooks, component: string): JobHooks {
+  return { signal, onProgress: (progress) => onProgress?.({ ...progress, component }) };
 }
 
 /** Null where a person has to choose among what is there. */

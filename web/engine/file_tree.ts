@@ -8,6 +8,7 @@ import {
   baseName,
   type Choice,
   findChoice,
+  folderOf,
   IGNORED_REASONS,
   isIndex,
   type Layout,
@@ -17,7 +18,7 @@ import {
 import type { CheckpointInput } from './pipeline';
 import { componentsNamed } from './pipeline_layouts';
 import type { CoreIssue } from './report';
-import { checkIndexSize, checkSideFileSize, INDEX_BYTES_MAX, SIDE_FILE_BYTES_MAX } from './side_files';
+import { checkIndexSize, checkSideFileSize, INDEX_BYTES_MAX, isSideFile, SIDE_FILE_BYTES_MAX } from './side_files';
 import type { ByteSource } from './source';
 
 export interface FileTree {
@@ -98,6 +99,33 @@ function shardAlone({ choices }: Layout, path: string): Choice | null {
   if (!set || !file) return null;
   const nothing = { variant: '', missing: [], companions: [], components: [] };
   return { ...set, ...nothing, id: path, title: path, kind: 'file', files: [file], bytes: file.size, partOfSet: true };
+}
+
+/**
+ * Files of one folder that a person says are one checkpoint; the index that names them still tells where their
+ * neighbours are. `beside`: what stands in their folder. Errc: not_found.
+ */
+export function together(files: readonly LayoutFile[], beside: readonly LayoutFile[], { choices }: Layout): Choice {
+  const [first] = files;
+  if (first === undefined) throw new CoreError('not_found', '', 'no file was chosen');
+  const wanted = new Set(files.map(({ path }) => path));
+  const set = choices.find(({ index, files: shards }) => index !== null && shards.some(({ path }) => wanted.has(path)));
+  const isWhole = set?.files.every(({ path }) => wanted.has(path)) && set.missing.length === 0;
+  return {
+    id: first.path,
+    title: files.length > 1 ? `${files.length} files together` : first.path,
+    kind: files.length > 1 ? 'set' : 'file',
+    folder: folderOf(first.path),
+    variant: '',
+    files: [...files],
+    bytes: files.reduce((sum, { size }) => sum + size, 0),
+    index: set?.index ?? null,
+    missing: [],
+    sideFiles: beside.filter(({ path }) => isSideFile(baseName(path))),
+    companions: [],
+    components: [],
+    partOfSet: !isWhole,
+  };
 }
 
 /** What one choice (not a pipeline: its components one by one) is opened from. */

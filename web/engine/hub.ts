@@ -103,9 +103,14 @@ function fileOf(row: unknown): HubFile | null {
   const lfs = fieldOf(row, 'lfs');
   const size = fieldOf(lfs, 'size') ?? fieldOf(row, 'size');
   if (typeof path !== 'string' || typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0) return null;
-  if (path.split('/').some((segment) => segment === '..' || segment === '')) return null;
+  if (!isPlainPath(path)) return null;
   const oid = fieldOf(lfs, 'oid');
   return { path, size, sha256: typeof oid === 'string' && /^[0-9a-f]{64}$/i.test(oid) ? oid : null };
+}
+
+/** Nothing in a name may lead out of a folder that it is written into, on any system. */
+function isPlainPath(path: string): boolean {
+  return !/[\\:\p{Cc}]/u.test(path) && path.split('/').every((segment) => !['', '.', '..'].includes(segment));
 }
 
 function fieldOf(value: unknown, key: string): unknown {

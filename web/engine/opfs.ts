@@ -43,6 +43,8 @@ export interface OpfsEntry {
   name: string;
   size_bytes: number;
   finished: boolean;
+  /** unfinished, with a journal of how far it came */
+  resumable: boolean;
 }
 
 /** What earlier conversions left in this browser, so that it can be offered for download or removal. */
@@ -52,12 +54,13 @@ export async function listOpfs(): Promise<OpfsEntry[]> {
   for await (const handle of root.values()) {
     if (handle instanceof FileSystemFileHandle) sizes.set(handle.name, (await handle.getFile()).size);
   }
-  const entries = [...sizes]
-    .filter(([name]) => !name.endsWith(OPFS_JOURNAL_SUFFIX))
-    .map(([name, size_bytes]) => ({
-      name: name.endsWith(OPFS_PARTIAL_SUFFIX) ? name.slice(0, -OPFS_PARTIAL_SUFFIX.length) : name,
-      size_bytes,
-      finished: !name.endsWith(OPFS_PARTIAL_SUFFIX) && !sizes.has(name + OPFS_PARTIAL_SUFFIX),
-    }));
+  const files = [...sizes.keys()].filter((name) => !name.endsWith(OPFS_JOURNAL_SUFFIX));
+  const entries = files.map((file) => {
+    const isPartial = file.endsWith(OPFS_PARTIAL_SUFFIX);
+    const name = isPartial ? file.slice(0, -OPFS_PARTIAL_SUFFIX.length) : file;
+    const finished = !isPartial && !sizes.has(name + OPFS_PARTIAL_SUFFIX);
+    const resumable = !finished && (sizes.get(name + OPFS_JOURNAL_SUFFIX) ?? 0) > 0;
+    return { name, size_bytes: sizes.get(file) ?? 0, finished, resumable };
+  });
   return entries.sort((a, b) => a.name.localeCompare(b.name));
 }

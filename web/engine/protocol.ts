@@ -4,6 +4,7 @@ import type { ErrorObject } from './errors';
 import type { Traffic } from './http_client';
 import type { PinnedRepo } from './hub';
 import type { Layout } from './layouts';
+import type { ComponentReceipt } from './pipeline_convert';
 import type { ComponentReport } from './pipeline_sum';
 import type { RamReply, RamRequest } from './ram_report';
 import type {
@@ -79,8 +80,8 @@ export interface RequestMap {
   locate: { args: { address: string; file: string | null; endpoint: string; token: string }; reply: Located };
   /** what may be opened among these files; ends what was open */
   list: { args: { files: GivenFile[] }; reply: Layout };
-  /** one choice of the last list, by its id; a pipeline's component too */
-  open: { args: { choice: string }; reply: Report };
+  /** one choice of the last list, by its id; a pipeline's component too. `together`: instead, files that are one */
+  open: { args: { choice: string; together?: readonly string[] | undefined }; reply: Report };
   /** the components of a pipeline, one after the other; none stays open */
   weigh: { args: { choice: string }; reply: ComponentReport[] };
   /** what loading costs, from the facts in reports; asks for nothing that is open */
@@ -95,6 +96,13 @@ export interface RequestMap {
   };
   /** working copies that hold a part of a conversion of what is open */
   unfinished: { args: Record<string, never>; reply: Unfinished[] };
+  /** the sum of what converting every component of a pipeline would write, or all that is undecided in them */
+  planPipeline: { args: { choice: string; options: ConvertOptions }; reply: Planned | DecisionsNeeded };
+  /** every component into a new folder */
+  convertPipeline: {
+    args: { choice: string; options: ConvertOptions; handle: FileSystemDirectoryHandle; name: string; verify: boolean };
+    reply: ComponentReceipt[];
+  };
   /** a file that was saved, held against what the last conversion wrote; the receipt then says verified */
   check: { args: { file: File }; reply: Receipt };
   /** whether the browser's private storage holds so much */
@@ -115,6 +123,8 @@ export interface Progress {
   done_bytes: number;
   /** 0: not known */
   total_bytes: number;
+  /** of a pipeline: the component at hand, by its id */
+  component?: string;
   /** of an input on a server */
   traffic?: Traffic;
 }

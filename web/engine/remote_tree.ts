@@ -1,6 +1,6 @@
 // A repo's commit, or a file or an index at some https address, as a tree of files: the same rules as for a folder
 // on disk say what may be opened in it.
-import { CoreError } from './errors';
+import { CoreError, type ErrorCode } from './errors';
 import { choose, type FileTree } from './file_tree';
 import type { Core } from './heap';
 import type { HttpClient, Traffic } from './http_client';
@@ -134,11 +134,21 @@ class RepoTree implements FileTree {
   }
 }
 
+/** Looked for beside a file or an index at an address of its own, as they would be found in its folder. */
+const BESIDE_NAMES = ['config.json', 'quantize_config.json', 'hf_quant_config.json'];
+/** What servers say of a file that is not there: some do not tell it from a forbidden one, or forbid to read that answer. */
+const ABSENT_CODES: readonly ErrorCode[] = [
+  'not_found',
+  'access_denied',
+  'login_required',
+  'cors_blocked',
+  'bad_answer',
+];
+
 async function findUrl(core: Core, url: string, { client }: RemoteOptions): Promise<RemotePlace> {
   const name = nameOf(url);
   const tree = new UrlTree(client, url);
-  if (isIndex(name)) await tree.addIndex(core, name);
-  else await tree.add(name);
+  await (isIndex(name) ? tree.addIndex(core, name) : tree.addAlone(name));
   return { tree, repo: null, path: name };
 }
 
@@ -163,7 +173,11 @@ class UrlTree implements FileTree {
     this.files.push({ path: name, size: source.size });
   }
 
-  /** The index, its shards where they are, and the config beside it if there is one. */
+  async addAlone(name: string): Promise<void> {
+    await Promise.all([this.add(name), ...this.#lookBeside()]);
+  }
+
+  /** The index and its shards where they are. */
   async addIndex(core: Core, index: string): Promise<void> {
     await this.#addWhole(index, INDEX_BYTES_MAX);
     const names = core.indexedFiles(index, this.#whole.get(index) ?? new Uint8Array());
@@ -172,8 +186,21 @@ class UrlTree implements FileTree {
     };
     await Promise.all([
       ...names.filter(isCheckpoint).map((name) => this.add(name).catch(isMissing)),
-      this.#addWhole('config.json', SIDE_FILE_BYTES_MAX).catch(isMissing),
+      ...this.#lookBeside(),
     ]);
+  }
+
+  /** What may say more stands beside it, or does not: nobody promised it. */
+  #lookBeside(): Promise<void>[] {
+    return BESIDE_NAMES.map(async (name) => {
+      try {
+        const bytes = await this.#readSibling(name, SIDE_FILE_BYTES_MAX);
+        // a server that answers everything with its home page
+        if (/^\s*\{/.test(new TextDecoder().decode(bytes.subarray(0, 64)))) this.#keep(name, bytes);
+      } catch (thrown) {
+        if (!(thrown instanceof CoreError) || !ABSENT_CODES.includes(thrown.code)) throw thrown;
+      }
+    });
   }
 
   async read({ path }: LayoutFile): Promise<Uint8Array> {
@@ -193,7 +220,14 @@ class UrlTree implements FileTree {
   }
 
   async #addWhole(name: string, bytesMax: number): Promise<void> {
-    const bytes = await readWhole(this.#client, { name, url: this.#sibling(name) }, null, bytesMax);
+    this.#keep(name, await this.#readSibling(name, bytesMax));
+  }
+
+  #readSibling(name: string, bytesMax: number): Promise<Uint8Array> {
+    return readWhole(this.#client, { name, url: this.#sibling(name) }, null, bytesMax);
+  }
+
+  #keep(name: string, bytes: Uint8Array): void {
     this.#whole.set(name, bytes);
     this.files.push({ path: name, size: bytes.length });
   }

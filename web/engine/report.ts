@@ -239,6 +239,9 @@ export interface PreviewReport {
   choices: PreviewChoice[];
 }
 
+/** As a person calls them. */
+export const TARGET_NAMES: Record<Target, string> = { bf16: 'bf16', f16: 'fp16', stored: 'as stored' };
+
 /** What a conversion writes, before and after. */
 export interface PlanFacts {
   to: Target;

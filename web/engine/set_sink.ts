@@ -8,7 +8,10 @@ import { type ByteSource, checkRange } from './source';
 export interface OutputFolder {
   /** Claims the room: no_space, output_exists. */
   open(sizeBytes: number, names: readonly string[]): Promise<void>;
+  /** `name` may stand in a folder of its own. */
   sink(name: string): Promise<ByteSink>;
+  /** Where the system can say. Errc: no_space. */
+  checkRoom?(sizeBytes: number): Promise<void>;
   /** A file that `sink` wrote, to be read back. */
   source(name: string): Promise<ByteSource>;
   /** A small file, whole; `name` may stand in a folder of its own. */

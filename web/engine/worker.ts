@@ -54,6 +54,10 @@ function dispatch(to: Handlers, request: ToWorker, onProgress: (progress: Progre
       return to.convert(request, onProgress);
     case 'unfinished':
       return to.unfinished(request, onProgress);
+    case 'planPipeline':
+      return to.planPipeline(request, onProgress);
+    case 'convertPipeline':
+      return to.convertPipeline(request, onProgress);
     case 'check':
       return to.check(request, onProgress);
     case 'room':

@@ -2,7 +2,7 @@
 import { useCallback, useRef, useState } from 'react';
 import type { EngineClient } from '../../engine/client';
 import { type CoreError, toCoreError } from '../../engine/errors';
-import { choose as chooseIn } from '../../engine/file_tree';
+import { choose as chooseIn, together } from '../../engine/file_tree';
 import type { Choice, Layout } from '../../engine/layouts';
 import type { ComponentReport } from '../../engine/pipeline_sum';
 import type { GivenFile, Located, Progress } from '../../engine/protocol';
@@ -27,6 +27,9 @@ export interface OpenCheckpoint {
 
 export interface OpenPipeline {
   phase: 'pipeline';
+  /** another number for every choice opened; keys the views */
+  id: number;
+  client: EngineClient;
   layout: Layout;
   choice: Choice;
   components: readonly ComponentReport[];
@@ -49,6 +52,8 @@ export interface CheckpointControls {
   open: (files: GivenFile[]) => void;
   /** one choice, or component, of what was listed */
   pick: (layout: Layout, choice: Choice) => void;
+  /** files of one folder that are one checkpoint because a person says so */
+  pickTogether: (layout: Layout, choices: readonly Choice[]) => void;
   /** back to all choices */
   choose: (layout: Layout) => void;
   fail: (names: string[], thrown: unknown) => void;
@@ -109,6 +114,21 @@ export function useCheckpoint(): CheckpointControls {
     [next],
   );
 
+  const pickTogether = useCallback(
+    (layout: Layout, choices: readonly Choice[]) => {
+      const files = choices.flatMap((choice) => choice.files);
+      const show = next();
+      const id = current.current;
+      const engine = client.current;
+      // no link can say which files these are
+      setPlace((known) => known && { ...known, file: null });
+      const choice = together(files, choices[0]?.sideFiles ?? [], layout);
+      const paths = files.map(({ path }) => path);
+      if (engine !== null) void openChoice(engine, id, layout, choice, show, paths);
+    },
+    [next],
+  );
+
   const open = useCallback(
     (files: GivenFile[]) => {
       dispose();
@@ -163,7 +183,7 @@ export function useCheckpoint(): CheckpointControls {
     next()({ phase: 'empty' });
   }, [dispose, next]);
 
-  return { checkpoint, place, open, locate, pick, choose, fail, close };
+  return { checkpoint, place, open, locate, pick, pickTogether, choose, fail, close };
 }
 
 function choiceOf(layout: Layout, id: string | null): Choice | null {
@@ -181,16 +201,18 @@ async function openChoice(
   layout: Layout,
   choice: Choice,
   show: (next: Checkpoint) => void,
+  paths?: readonly string[],
 ): Promise<void> {
   const names = choice.files.map(({ path }) => path);
   const onProgress = (progress: Progress): void => show({ phase: 'opening', names, progress });
   show({ phase: 'opening', names, progress: null });
   try {
     if (choice.kind === 'pipeline') {
-      show({ phase: 'pipeline', layout, choice, components: await client.weigh(choice.id, onProgress) });
+      const components = await client.weigh(choice.id, onProgress);
+      show({ phase: 'pipeline', id, client, layout, choice, components });
       return;
     }
-    const report = await client.open(choice.id, onProgress);
+    const report = await client.open(choice.id, onProgress, paths);
     const shown: OpenCheckpoint = {
       phase: 'open',
       id,

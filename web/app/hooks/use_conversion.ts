@@ -7,7 +7,6 @@ import type { Progress, SinkRequest } from '../../engine/protocol';
 import type { ConvertOptions, Receipt } from '../../engine/report';
 import { type Pace, PaceMeter } from '../rate';
 import { downloadPort } from '../service_worker';
-import type { SinkKind } from '../sinks';
 import { freeName, listWorkingCopies, openWorkingCopy, whileLocked } from '../working_copies';
 
 /** The finished file: under a link to save it, or already where the user wanted it. */
@@ -17,15 +16,15 @@ export type Saved =
   /** by the browser, where this page cannot read it */
   | { kind: 'downloaded'; name: string };
 
-export type ConversionState =
+export type ConversionState<Result = Receipt> =
   | { phase: 'idle' }
   | { phase: 'running'; name: string; progress: Progress | null; pace: Pace; started_at: number }
-  | { phase: 'done'; receipt: Receipt; saved: Saved }
+  | { phase: 'done'; receipt: Result; saved: Saved }
   | { phase: 'failed'; error: CoreError };
 
-export interface ConversionControls {
-  state: ConversionState;
-  run: (options: ConvertOptions, target: Target) => Promise<void>;
+export interface ConversionControls<Result = Receipt, To = Target> {
+  state: ConversionState<Result>;
+  run: (options: ConvertOptions, target: To) => Promise<void>;
   cancel: () => void;
   /** what went wrong before a conversion could begin */
   fail: (thrown: unknown) => void;
@@ -33,14 +32,37 @@ export interface ConversionControls {
 }
 
 export type Target =
-  | { kind: Exclude<SinkKind, 'picker' | 'directory'>; name: string }
-  | { kind: 'directory'; handle: FileSystemDirectoryHandle; name: string }
+  | { kind: 'download'; name: string }
+  | { kind: 'memory'; name: string }
+  /** `goesOn`: with the unfinished working copy of this very name */
+  | { kind: 'opfs'; name: string; goesOn?: boolean }
+  | FolderTarget
   | { kind: 'picker'; handle: FileSystemFileHandle };
+
+/** A new folder `name` in the one that was chosen. */
+export interface FolderTarget {
+  kind: 'directory';
+  handle: FileSystemDirectoryHandle;
+  name: string;
+}
 
 const NO_PACE: Pace = { bytes_per_second: null, seconds_left: null };
 
-export function useConversion(client: EngineClient): ConversionControls {
-  const [state, setState] = useState<ConversionState>({ phase: 'idle' });
+/** The doing itself: `convertCheckpoint`, or a pipeline's own. */
+export type Convert<Result, To> = (
+  client: EngineClient,
+  options: ConvertOptions,
+  target: To,
+  onProgress: (progress: Progress) => void,
+) => Promise<{ receipt: Result; saved: Saved }>;
+
+/** `convert` must stay the same function from one rendering to the next. */
+export function useConversion<Result, To>(
+  client: EngineClient,
+  convert: Convert<Result, To>,
+  nameOf: (target: To) => string,
+): ConversionControls<Result, To> {
+  const [state, setState] = useState<ConversionState<Result>>({ phase: 'idle' });
   const link = useRef<string | null>(null);
 
   const forgetLink = useCallback(() => {
@@ -49,11 +71,11 @@ export function useConversion(client: EngineClient): ConversionControls {
   }, []);
 
   const run = useCallback(
-    async (options: ConvertOptions, target: Target) => {
+    async (options: ConvertOptions, target: To) => {
       forgetLink();
       const meter = new PaceMeter();
       const started_at = Date.now();
-      const name = target.kind === 'picker' ? target.handle.name : target.name;
+      const name = nameOf(target);
       const onProgress = (progress: Progress): void =>
         setState({ phase: 'running', name, progress, pace: meter.add(progress, Date.now()), started_at });
       setState({ phase: 'running', name, progress: null, pace: NO_PACE, started_at });
@@ -66,7 +88,7 @@ export function useConversion(client: EngineClient): ConversionControls {
         setState({ phase: 'failed', error: toCoreError(thrown) });
       }
     },
-    [client, forgetLink],
+    [client, convert, nameOf, forgetLink],
   );
 
   const cancel = useCallback(() => void client.cancel().catch(() => {}), [client]);
@@ -79,7 +101,11 @@ export function useConversion(client: EngineClient): ConversionControls {
   return { state, run, cancel, fail, reset };
 }
 
-async function convert(
+export function targetName(target: Target): string {
+  return target.kind === 'picker' ? target.handle.name : target.name;
+}
+
+export async function convertCheckpoint(
   client: EngineClient,
   options: ConvertOptions,
   target: Target,
@@ -110,9 +136,10 @@ async function convert(
     const url = URL.createObjectURL(blob);
     return { receipt, saved: { kind: 'link', url, name: target.name, working_copy: null } };
   }
+  const { goesOn = false } = target;
   const taken = (await listWorkingCopies()).map((copy) => copy.name);
-  const name = freeName(target.name, taken);
-  const { receipt } = await whileLocked(name, () => finish({ kind: 'opfs', name }));
+  const name = goesOn ? target.name : freeName(target.name, taken);
+  const { receipt } = await whileLocked(name, () => finish({ kind: 'opfs', name, goesOn }));
   const url = URL.createObjectURL(await openWorkingCopy(name));
   return { receipt, saved: { kind: 'link', url, name: target.name, working_copy: name } };
 }

@@ -1,10 +1,21 @@
 // While a conversion runs: ask before the tab is closed, keep the screen awake, and show the percent
 // in the tab's title. Everything is undone when it ends.
 import { useEffect } from 'react';
+import type { Progress } from '../../engine/protocol';
+import { percent } from '../format';
+import type { ConversionState } from './use_conversion';
 
 const TITLE = 'Weighbridge';
 
-export function useJobGuard(running: boolean, percentDone: number | null): void {
+/** `onBusy` hears when it begins and ends. */
+export function useJobGuard(state: ConversionState<unknown>, onBusy: (busy: boolean) => void): void {
+  const running = state.phase === 'running';
+  const percentDone = running ? percentOf(state.progress) : null;
+  useEffect(() => {
+    onBusy(running);
+    return () => onBusy(false);
+  }, [running, onBusy]);
+
   useEffect(() => {
     if (!running) return;
     const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
@@ -22,6 +33,10 @@ export function useJobGuard(running: boolean, percentDone: number | null): void 
       document.title = TITLE;
     };
   }, [percentDone]);
+}
+
+function percentOf(progress: Progress | null): number {
+  return progress === null ? 0 : percent(progress.done_bytes, progress.total_bytes);
 }
 
 /** A wake lock is lost whenever the tab is hidden, so it is asked for again. */

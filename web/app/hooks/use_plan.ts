@@ -1,9 +1,9 @@
 // The options of a conversion and what the core makes of them: a plan, questions, or an error. Every
 // change asks for a new plan; the newest answer counts.
 import { useCallback, useRef, useState } from 'react';
-import type { EngineClient } from '../../engine/client';
+import type { OnProgress } from '../../engine/client';
 import { type CoreError, toCoreError } from '../../engine/errors';
-import type { Progress } from '../../engine/protocol';
+import type { DecisionsNeeded, Planned, Progress } from '../../engine/protocol';
 import type { ConvertOptions, Decision, PlanReport, PreviewReport, Recipe } from '../../engine/report';
 
 export interface Choices {
@@ -24,6 +24,14 @@ export type PlanState =
   | { phase: 'undecided' }
   | { phase: 'failed'; error: CoreError };
 
+/** Who plans: the engine, for a checkpoint or for a pipeline. */
+export interface Planner {
+  plan: (options: ConvertOptions, onProgress: OnProgress) => Promise<Planned | DecisionsNeeded>;
+  cancel: () => Promise<void>;
+  /** nothing: where an answer cannot be tried out */
+  preview?: (options: ConvertOptions, tensor: string, code: string) => Promise<PreviewReport>;
+}
+
 export interface PlanControls {
   choices: Choices;
   /** every decision met so far that matters for the chosen target, answered or not */
@@ -31,12 +39,13 @@ export interface PlanControls {
   state: PlanState;
   change: (change: Partial<Choices>) => void;
   /** what the weights would be under each answer to one of the decisions, given the other answers */
-  preview: (decision: Decision, tensor: string) => Promise<PreviewReport>;
+  preview: ((decision: Decision, tensor: string) => Promise<PreviewReport>) | null;
   /** the state once no newer answer is on its way */
   settled: () => Promise<PlanState>;
 }
 
-export function usePlan(client: EngineClient, known: readonly Decision[]): PlanControls {
+/** `client` must stay the same object from one rendering to the next. */
+export function usePlan(client: Planner, known: readonly Decision[]): PlanControls {
   const [choices, setChoices] = useState<Choices>({
     to: null,
     others: 'keep',
@@ -86,14 +95,15 @@ export function usePlan(client: EngineClient, known: readonly Decision[]): PlanC
   }, []);
 
   const decisions = concerning(choices.to, [...known, ...asked]);
-  const preview = async (decision: Decision, tensor: string): Promise<PreviewReport> => {
+  const tryOut = async (decision: Decision, tensor: string): Promise<PreviewReport> => {
     const others = decisions.filter(({ subject }) => subject !== decision.subject);
     const options = optionsOf({ ...choices, to: choices.to ?? 'bf16' }, others);
-    if (options === null) throw new Error('a target is always given here');
+    if (options === null || client.preview === undefined) throw new Error('a target is always given here');
     await newest.current;
     return client.preview(options, tensor, decision.code);
   };
 
+  const preview = client.preview === undefined ? null : tryOut;
   return { choices, decisions, state, change, preview, settled };
 }
 
@@ -116,7 +126,7 @@ function optionsOf(
 }
 
 async function ask(
-  client: EngineClient,
+  client: Planner,
   options: ConvertOptions,
   show: (state: PlanState) => void,
 ): Promise<{ state: PlanState; decisions: readonly Decision[] }> {

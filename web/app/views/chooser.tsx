@@ -1,7 +1,7 @@
 // Several checkpoints in what was given: each with its size, and the person chooses. Also the way back from one
 // to the others, and what was not read at all.
-import { type ReactNode, useId } from 'react';
-import { Button } from 'react-aria-components';
+import { type ReactNode, useId, useState } from 'react';
+import { Button, Checkbox, CheckboxGroup } from 'react-aria-components';
 import { type Choice, type ChoiceKind, IGNORED_REASONS, type Ignored, type Layout } from '../../engine/layouts';
 import { formatDecimal } from '../../engine/units';
 import { plural } from '../format';
@@ -14,9 +14,11 @@ const IGNORED_MAX = 100;
 interface ChooserProps {
   layout: Layout;
   onPick: (choice: Choice) => void;
+  /** several of one folder, as one checkpoint */
+  onPickTogether: (choices: readonly Choice[]) => void;
 }
 
-export function Chooser({ layout, onPick }: ChooserProps): ReactNode {
+export function Chooser({ layout, onPick, onPickTogether }: ChooserProps): ReactNode {
   const title = useId();
   const { choices, ignored } = layout;
   return (
@@ -24,8 +26,55 @@ export function Chooser({ layout, onPick }: ChooserProps): ReactNode {
       <h1 id={title}>{choices.length === 0 ? 'No checkpoint among these files' : 'Which one?'}</h1>
       {choices.length > 0 && <p>{plural(choices.length, 'checkpoint')} in what you gave. Each is opened by itself.</p>}
       <ChoiceList choices={choices} onPick={onPick} />
+      {foldersOfSeveral(choices).map((inside) => (
+        <Together key={inside[0]?.folder} choices={inside} onPick={onPickTogether} />
+      ))}
       <IgnoredFiles ignored={ignored} open={choices.length === 0} />
     </section>
+  );
+}
+
+/** Checkpoints that share a folder, and so may be parts of one. */
+function foldersOfSeveral(choices: readonly Choice[]): Choice[][] {
+  const folders = new Map<string, Choice[]>();
+  for (const choice of choices) {
+    if (choice.kind === 'pipeline') continue;
+    folders.set(choice.folder, [...(folders.get(choice.folder) ?? []), choice]);
+  }
+  return [...folders.values()].filter((inside) => inside.length > 1);
+}
+
+interface TogetherProps {
+  choices: readonly Choice[];
+  onPick: (choices: readonly Choice[]) => void;
+}
+
+/** Names alone cannot tell that files are parts of one checkpoint; a person can. */
+function Together({ choices, onPick }: TogetherProps): ReactNode {
+  const [ids, setIds] = useState<readonly string[]>([]);
+  const chosen = choices.filter(({ id }) => ids.includes(id));
+  const bytes = chosen.reduce((sum, choice) => sum + choice.bytes, 0);
+  return (
+    <div data-testid="together">
+      <Fold title="Some of these are parts of one checkpoint" level={3}>
+        <CheckboxGroup aria-label="Parts of one checkpoint" value={[...ids]} onChange={setIds} className="choices-list">
+          {choices.map(({ id, title }) => (
+            <Checkbox key={id} value={id} className="choice" data-testid="part">
+              <span className="choice-mark choice-mark-square" aria-hidden="true" />
+              <Name text={title} />
+            </Checkbox>
+          ))}
+        </CheckboxGroup>
+        <Button
+          className="button"
+          isDisabled={chosen.length < 2}
+          onPress={() => onPick(chosen)}
+          data-testid="open-together"
+        >
+          {chosen.length < 2 ? 'Open as one' : `Open ${chosen.length} as one, ${formatDecimal(bytes)}`}
+        </Button>
+      </Fold>
+    </div>
   );
 }
 

@@ -29,10 +29,13 @@ interface ConvertFormProps {
   inputFiles: number;
   name: string;
   onStart: () => void;
+  /** why there is no way to write it */
+  noSink?: string;
 }
 
 export function ConvertForm(props: ConvertFormProps): ReactNode {
   const { planning, error, offers, sink, onSink, cut, onCut, inputFiles, name, onStart } = props;
+  const { noSink = 'This browser offers no way to write a file of this size.' } = props;
   const { choices, decisions, state, change } = planning;
   const open = decisions.filter((decision) => choices.answers[decision.subject] === undefined).length;
   const blocked = choices.to === null || open > 0 || state.phase === 'failed' || sink === null;
@@ -55,7 +58,9 @@ export function ConvertForm(props: ConvertFormProps): ReactNode {
         preview={planning.preview}
         onAnswer={(subject, choice) => change({ answers: { ...choices.answers, [subject]: choice } })}
       />
-      {choices.to !== null && offers !== null && <SinkChoice offers={offers} sink={sink} onSink={onSink} />}
+      {choices.to !== null && offers !== null && (
+        <SinkChoice offers={offers} sink={sink} onSink={onSink} none={noSink} />
+      )}
       {choices.to !== null && cut !== null && <CutChoice cut={cut} onCut={onCut} inputFiles={inputFiles} />}
       <div role="status">
         {state.phase === 'checking' && <p className="soft">{checkingLine(state.progress)}</p>}
@@ -73,18 +78,17 @@ export function ConvertForm(props: ConvertFormProps): ReactNode {
           {choices.to === null ? 'Convert' : `Convert: write ${name}`}
         </Button>
         <p id="convert-why" className="soft">
-          {whyNot(choices.to, open, sink)}
+          {whyNot(choices.to, open, sink === null ? noSink : '')}
         </p>
       </div>
     </div>
   );
 }
 
-function whyNot(to: Target | null, open: number, sink: SinkOffer | null): string {
+function whyNot(to: Target | null, open: number, noSink: string): string {
   if (to === null) return 'Choose bf16 or fp16 first.';
   if (open > 0) return open === 1 ? 'Answer the question above first.' : `Answer the ${open} questions above first.`;
-  if (sink === null) return 'This browser offers no way to write a file of this size.';
-  return '';
+  return noSink;
 }
 
 function checkingLine(progress: { done_bytes: number; total_bytes: number } | null): string {
@@ -186,10 +190,12 @@ interface SinkChoiceProps {
   offers: SinkOffer[];
   sink: SinkOffer | null;
   onSink: (kind: SinkKind) => void;
+  /** said where there is no offer */
+  none: string;
 }
 
-function SinkChoice({ offers, sink, onSink }: SinkChoiceProps): ReactNode {
-  if (offers.length === 0) return <p className="none">This browser offers no way to write a file of this size.</p>;
+function SinkChoice({ offers, sink, onSink, none }: SinkChoiceProps): ReactNode {
+  if (offers.length === 0) return <p className="none">{none}</p>;
   return (
     <Choices
       label="Where it goes"

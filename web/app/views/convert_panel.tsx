@@ -1,17 +1,20 @@
 // The one action: what to write, what has to be decided first, where it goes, and then the doing.
 import { type ReactNode, useEffect, useState } from 'react';
+import type { Unfinished } from '../../engine/protocol';
 import type { ConvertOptions } from '../../engine/report';
 import { outputFolderName, outputName } from '../file_name';
-import { percent } from '../format';
 import type { OpenCheckpoint } from '../hooks/use_checkpoint';
-import { type ConversionControls, type ConversionState, type Target, useConversion } from '../hooks/use_conversion';
+import { type ConversionControls, convertCheckpoint, targetName, useConversion } from '../hooks/use_conversion';
 import { useJobGuard } from '../hooks/use_job_guard';
 import { type PlanControls, usePlan } from '../hooks/use_plan';
+import { useUnfinished } from '../hooks/use_unfinished';
 import { Section } from '../parts/section';
+import { targetOf } from '../pickers';
 import { type Capabilities, capabilities, NOTHING, type SinkKind, sinkOffers } from '../sinks';
 import { ConvertForm } from './convert_form';
 import { ConvertProgress } from './convert_progress';
 import { ReceiptView } from './receipt_view';
+import { UnfinishedView } from './unfinished_view';
 
 interface ConvertPanelProps {
   checkpoint: OpenCheckpoint;
@@ -23,15 +26,14 @@ interface ConvertPanelProps {
 export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps): ReactNode {
   const { client, report } = checkpoint;
   const planning = usePlan(client, report.decisions);
-  const conversion = useConversion(client);
+  const conversion = useConversion(client, convertCheckpoint, targetName);
   const { state } = conversion;
-  const running = state.phase === 'running';
+  const isIdle = state.phase === 'idle' || state.phase === 'failed';
+  const { unfinished, discard } = useUnfinished(client, isIdle, onCopies);
+  const goOn = ({ name, options }: Unfinished): void =>
+    void conversion.run(options, { kind: 'opfs', name, goesOn: true }).catch(conversion.fail);
 
-  useJobGuard(running, percentOf(state));
-  useEffect(() => {
-    onBusy(running);
-    return () => onBusy(false);
-  }, [running, onBusy]);
+  useJobGuard(state, onBusy);
   // biome-ignore lint/correctness/useExhaustiveDependencies: every change of phase may leave or take a copy
   useEffect(onCopies, [state.phase, onCopies]);
 
@@ -47,8 +49,11 @@ export function ConvertPanel({ checkpoint, onBusy, onCopies }: ConvertPanelProps
           onCopies={onCopies}
         />
       )}
-      {(state.phase === 'idle' || state.phase === 'failed') && (
-        <Form checkpoint={checkpoint} planning={planning} conversion={conversion} />
+      {isIdle && (
+        <>
+          <UnfinishedView unfinished={unfinished} onContinue={goOn} onDiscard={discard} />
+          <Form checkpoint={checkpoint} planning={planning} conversion={conversion} />
+        </>
       )}
     </Section>
   );
@@ -114,29 +119,4 @@ function Form({ checkpoint, planning, conversion }: FormProps): ReactNode {
       onStart={() => void start().catch(conversion.fail)}
     />
   );
-}
-
-/** Null when the user thought better of it. */
-async function targetOf(kind: SinkKind, name: string): Promise<Target | null> {
-  if (kind !== 'picker' && kind !== 'directory') return { kind, name };
-  try {
-    if (kind === 'directory') {
-      const folder = await window.showDirectoryPicker?.({ id: 'weighbridge', mode: 'readwrite' });
-      return folder ? { kind, handle: folder, name } : null;
-    }
-    const handle = await window.showSaveFilePicker?.({
-      suggestedName: name,
-      types: [{ description: 'safetensors checkpoint', accept: { 'application/octet-stream': ['.safetensors'] } }],
-    });
-    return handle ? { kind, handle } : null;
-  } catch (thrown) {
-    if (thrown instanceof DOMException && thrown.name === 'AbortError') return null;
-    throw thrown;
-  }
-}
-
-function percentOf(state: ConversionState): number | null {
-  if (state.phase !== 'running') return null;
-  const { progress } = state;
-  return progress === null ? 0 : percent(progress.done_bytes, progress.total_bytes);
 }

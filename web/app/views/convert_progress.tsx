@@ -20,11 +20,13 @@ const STEP_ANNOUNCED_PERCENT = 10;
 const CONFIRM_AFTER_MS = 60_000;
 
 interface ConvertProgressProps {
-  state: Extract<ConversionState, { phase: 'running' }>;
+  state: Extract<ConversionState<unknown>, { phase: 'running' }>;
+  /** the component at hand as a person would name it */
+  component?: string | undefined;
   onCancel: () => void;
 }
 
-export function ConvertProgress({ state, onCancel }: ConvertProgressProps): ReactNode {
+export function ConvertProgress({ state, component, onCancel }: ConvertProgressProps): ReactNode {
   const { progress, pace, name } = state;
   const phase = progress?.phase ?? 'header';
   const total = progress?.total_bytes ?? 0;
@@ -34,6 +36,11 @@ export function ConvertProgress({ state, onCancel }: ConvertProgressProps): Reac
     <div className="progress" data-testid="progress" data-phase={phase}>
       <p className="progress-name">
         Writing <Name text={name} />
+        {component !== undefined && (
+          <>
+            , component <Name text={component} />
+          </>
+        )}
       </p>
       <ProgressBar
         className="progress-bar"

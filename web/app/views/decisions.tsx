@@ -13,7 +13,7 @@ interface DecisionsProps {
   decisions: readonly Decision[];
   answers: Readonly<Record<string, string>>;
   onAnswer: (subject: string, choice: string) => void;
-  preview: (decision: Decision, tensor: string) => Promise<PreviewReport>;
+  preview: ((decision: Decision, tensor: string) => Promise<PreviewReport>) | null;
 }
 
 /** Its answers make no difference that a preview of bf16 could show. */
@@ -42,7 +42,7 @@ export function Decisions({ decisions, answers, onAnswer, preview }: DecisionsPr
           }))}
         >
           <Tensors decision={decision} />
-          {!WITHOUT_PREVIEW.includes(decision.code) && (
+          {preview !== null && !WITHOUT_PREVIEW.includes(decision.code) && (
             <Previews tensors={decision.tensors} load={(tensor) => preview(decision, tensor)} />
           )}
         </Choices>

@@ -1,5 +1,5 @@
 // A pipeline: each component weighed by itself, and all of them together.
-import type { ReactNode } from 'react';
+import { type ReactNode, useCallback, useState } from 'react';
 import { Button } from 'react-aria-components';
 import type { Choice } from '../../engine/layouts';
 import { type ComponentReport, sumOf } from '../../engine/pipeline_sum';
@@ -9,16 +9,28 @@ import { Fault } from '../parts/fault';
 import { Section } from '../parts/section';
 import { Name } from '../parts/text';
 import { IgnoredFiles, OtherChoices } from './chooser';
+import { PipelineConvert } from './pipeline_convert';
 
 interface PipelineViewProps {
   pipeline: OpenPipeline;
+  /** of the repo, where it is one */
+  repo: string | null;
+  onBusy: (busy: boolean) => void;
   onPick: (choice: Choice) => void;
   onBack: () => void;
 }
 
-export function PipelineView({ pipeline, onPick, onBack }: PipelineViewProps): ReactNode {
+export function PipelineView({ pipeline, repo, onBusy, onPick, onBack }: PipelineViewProps): ReactNode {
   const { choice, components, layout } = pipeline;
   const sum = sumOf(components);
+  const [busy, setBusy] = useState(false);
+  const hearBusy = useCallback(
+    (isBusy: boolean) => {
+      setBusy(isBusy);
+      onBusy(isBusy);
+    },
+    [onBusy],
+  );
   const refused = components.filter(({ report }) => report.error !== undefined);
   return (
     <div className="pipeline" data-testid="pipeline">
@@ -26,13 +38,13 @@ export function PipelineView({ pipeline, onPick, onBack }: PipelineViewProps): R
         <div className="verdict-words" role="status" data-testid="verdict">
           <h1>{choice.title}</h1>
           {refused.length === 0 && (
-            <p>Each component is a checkpoint of its own. Open one to see inside and to convert it.</p>
+            <p>Each component is a checkpoint of its own. Open one to see inside, or convert all of them below.</p>
           )}
           {refused.map(({ id, report }) => report.error && <Fault key={id} issue={report.error} />)}
         </div>
       </section>
       <div className="identity">
-        <OtherChoices layout={layout} onBack={onBack} />
+        {!busy && <OtherChoices layout={layout} onBack={onBack} />}
         <IgnoredFiles ignored={layout.ignored} />
       </div>
       <Section title="Components" says={`${formatCount(sum.parameters)} parameters in ${formatCount(sum.files)} files`}>
@@ -60,7 +72,7 @@ export function PipelineView({ pipeline, onPick, onBack }: PipelineViewProps): R
                   key={component.id}
                   component={component}
                   choice={choice.components.find(({ id }) => id === component.id)}
-                  onPick={onPick}
+                  onPick={busy ? null : onPick}
                 />
               ))}
             </tbody>
@@ -99,6 +111,7 @@ export function PipelineView({ pipeline, onPick, onBack }: PipelineViewProps): R
           </table>
         </div>
       </Section>
+      {refused.length === 0 && <PipelineConvert pipeline={pipeline} repo={repo} onBusy={hearBusy} />}
     </div>
   );
 }
@@ -106,7 +119,8 @@ export function PipelineView({ pipeline, onPick, onBack }: PipelineViewProps): R
 interface ComponentRowProps {
   component: ComponentReport;
   choice: Choice | undefined;
-  onPick: (choice: Choice) => void;
+  /** null: not while a conversion runs */
+  onPick: ((choice: Choice) => void) | null;
 }
 
 function ComponentRow({ component, choice, onPick }: ComponentRowProps): ReactNode {
@@ -122,7 +136,12 @@ function ComponentRow({ component, choice, onPick }: ComponentRowProps): ReactNo
       <Bytes bytes={report.bf16_data_bytes} />
       <td>
         {choice && (
-          <Button className="button button-small" onPress={() => onPick(choice)} aria-label={`Open ${choice.title}`}>
+          <Button
+            className="button button-small"
+            isDisabled={onPick === null}
+            onPress={() => onPick?.(choice)}
+            aria-label={`Open ${choice.title}`}
+          >
             Open
           </Button>
         )}

@@ -16,7 +16,7 @@ import { RECIPE_SAYS, WORDS } from '../words';
 import { removeWorkingCopy } from '../working_copies';
 import { spent } from './place_line';
 
-const TARGET_NAMES = { bf16: 'of bf16', f16: 'of fp16', stored: 'as they were' } as const;
+const WRITTEN_AS = { bf16: 'of bf16', f16: 'of fp16', stored: 'as they were' } as const;
 
 interface ReceiptViewProps {
   receipt: Receipt;
@@ -33,7 +33,7 @@ export function ReceiptView({ receipt: first, saved, client, onAgain, onCopies }
   return (
     <div className="receipt" data-testid="receipt">
       <h3 ref={heading} tabIndex={-1}>
-        Done: {formatDecimal(receipt.output_bytes)} {TARGET_NAMES[receipt.to]}
+        Done: {formatDecimal(receipt.output_bytes)} {WRITTEN_AS[receipt.to]}
         {receipt.verified ? <span data-testid="verified">, read back and verified</span> : ', not verified'}
       </h3>
       {saved.kind === 'downloaded' && !receipt.verified && (
@@ -153,7 +153,7 @@ interface CheckSavedProps {
   onChecked: (receipt: Receipt) => void;
 }
 
-function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
+export function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
   const { assumed, nan_tensors, dropped_names } = receipt;
   return (
     <Facts>
@@ -229,6 +229,9 @@ function ReceiptFacts({ receipt }: { receipt: Receipt }): ReactNode {
           <Name text={name} />: SHA-256 {says} {sha256 !== null && <code data-testid="source-sha256">{sha256}</code>}
         </Fact>
       ))}
+      {receipt.resumed_bytes !== undefined && (
+        <Fact name="Resumed">{formatDecimal(receipt.resumed_bytes)} were there already, and were checked</Fact>
+      )}
       {receipt.traffic && <Fact name="Transfer">{spent(receipt.traffic)}</Fact>}
       <Fact name="Made by">Weighbridge {receipt.version}</Fact>
     </Facts>

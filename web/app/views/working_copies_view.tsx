@@ -25,7 +25,7 @@ export function WorkingCopiesView({ copies, onSave, onRemove }: WorkingCopiesVie
               <Name text={copy.name} />{' '}
               <span className="soft">
                 {formatDecimal(copy.size_bytes)}
-                {!copy.finished && ', unfinished'}
+                {!copy.finished && (copy.resumable ? ', unfinished: open its model again to continue' : ', unfinished')}
               </span>
             </span>
             <span className="copies-actions">
