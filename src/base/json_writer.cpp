@@ -77,15 +77,27 @@ JsonWriter& JsonWriter::value(bool truth) {
   return *this;
 }
 
+void JsonWriter::digits(uint64_t number) {
+  char text[20];  // of 2^64 - 1
+  char* const end = text + sizeof text;
+  char* at = end;
+  do {
+    *--at = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number > 0);
+  out_.append(at, end);
+}
+
 JsonWriter& JsonWriter::value(uint64_t number) {
   separate();
-  out_ += std::to_string(number);
+  digits(number);
   return *this;
 }
 
 JsonWriter& JsonWriter::value(int64_t number) {
   separate();
-  out_ += std::to_string(number);
+  if (number < 0) out_ += '-';
+  digits(number < 0 ? -static_cast<uint64_t>(number) : static_cast<uint64_t>(number));
   return *this;
 }
 

@@ -44,6 +44,7 @@ class JsonWriter {
   JsonWriter& close(char bracket);
   void separate();
   void quote(std::string_view text);
+  void digits(uint64_t number);
 
   std::string& out_;
   bool first_ = true;       // nothing stands yet in the innermost container

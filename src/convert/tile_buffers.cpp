@@ -218,6 +218,7 @@ kernels::F16Loss TileBuffers::emit(const Step& step, const TileWork& work, uint8
 
   kernels::AffineRow row;
   row.table = table_.data();
+  row.codes = size_t{1} << t.plane(PlaneRole::codes)->bits;
   row.to_int8 = t.to_int8;
   row.factor = of(PlaneRole::factor);
   row.rotation = static_cast<size_t>(t.rotation);

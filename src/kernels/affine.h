@@ -18,6 +18,7 @@ namespace wb::kernels {
 /// Zero, scale and addend of the group that a column belongs to stand at [group]; null: not part of the scheme.
 struct AffineRow {
   const float* table = nullptr;  ///< 256 values
+  size_t codes = 256;            ///< how many of them codes can name
   const float* zero = nullptr;
   const float* scale = nullptr;
   const float* addend = nullptr;

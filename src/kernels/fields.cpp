@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/checked.h"
+#include "kernels/simd128_fields.h"
 
 namespace wb::kernels {
 namespace {
@@ -63,12 +64,38 @@ void unpack_whole_words(const Source& s, const FieldTarget& t, uint64_t line, ui
   }
 }
 
+// What vectors did: lines [line_begin, line_end) of the columns before col_end.
+struct Turned {
+  uint64_t line_begin = 0;
+  uint64_t line_end = 0;
+  uint64_t col_end = 0;
+};
+
+// Whole words of eight fields, by blocks of an even number of lines and four columns.
+template <class Word>
+Turned turn_down([[maybe_unused]] const Source& s, [[maybe_unused]] const FieldTarget& t,
+                 [[maybe_unused]] uint64_t col_begin, [[maybe_unused]] uint64_t col_end) {
+  Turned done;
+#ifdef __wasm_simd128__
+  if (sizeof(Word) != 4 || s.bits != 4 || t.row_stride != 1 || col_begin >= col_end) return done;
+  const uint64_t first = std::max(s.part.line_begin, ceil_div(t.row_begin, 8));
+  const uint64_t last = std::min(s.part.line_end, std::min(t.row_end, s.rows) / 8);
+  if (first >= last) return done;
+  done = {first, first + (last - first) / 2 * 2, col_begin + (col_end - col_begin) / 4 * 4};
+  simd128::turn_words_down(s.line(first) + static_cast<size_t>(col_begin * 4 - s.part.byte_begin), s.line_bytes(),
+                           static_cast<size_t>(done.line_end - first), static_cast<size_t>(done.col_end - col_begin),
+                           place(t, first * 8, col_begin), t.col_stride);
+#endif
+  return done;
+}
+
 // A line is `unit` bits of the stream down every column; Word is the type of that unit.
 template <class Word>
 void unpack_down(const Source& s, const FieldTarget& t) {
   constexpr uint64_t kUnit = sizeof(Word) * 8;
   const uint64_t col_begin = std::max(t.col_begin, s.part.byte_begin / sizeof(Word));
   const uint64_t col_end = std::min({t.col_end, s.cols, s.part.byte_end / sizeof(Word)});
+  const auto turned = turn_down<Word>(s, t, col_begin, col_end);
   for (uint64_t line = s.part.line_begin; line < s.part.line_end; ++line) {
     // Fields that have bits in this line, the first and last of them perhaps only a part.
     const uint64_t row_begin = std::max(t.row_begin, line * kUnit / s.bits);
@@ -76,7 +103,8 @@ void unpack_down(const Source& s, const FieldTarget& t) {
     const uint64_t fields = kUnit / s.bits;
     const bool whole_words = kUnit % s.bits == 0 && s.bits < 8 && t.row_stride == 1;
     if (whole_words && row_begin == line * fields && row_end == row_begin + fields) {
-      if (col_begin < col_end) unpack_whole_words<Word>(s, t, line, col_begin, col_end);
+      const uint64_t begin = line >= turned.line_begin && line < turned.line_end ? turned.col_end : col_begin;
+      if (begin < col_end) unpack_whole_words<Word>(s, t, line, begin, col_end);
       continue;
     }
     const uint8_t* words = s.line(line);
@@ -98,9 +126,22 @@ void unpack_awq(const Source& s, const FieldTarget& t) {
   constexpr uint32_t kNibble[8] = {0, 4, 1, 5, 2, 6, 3, 7};
   const uint64_t begin = std::max(t.col_begin, s.part.byte_begin * 2);
   const uint64_t end = std::min({t.col_end, s.cols, s.part.byte_end * 2});
-  for (uint64_t row = std::max(t.row_begin, s.part.line_begin); row < std::min(t.row_end, s.part.line_end); ++row) {
+  const uint64_t row_begin = std::max(t.row_begin, s.part.line_begin);
+  const uint64_t row_end = std::min(t.row_end, s.part.line_end);
+  uint64_t turned_rows = row_begin;
+  uint64_t turned_cols = begin;
+#ifdef __wasm_simd128__
+  if (t.row_stride == 1 && begin < end && begin % 8 == 0 && row_begin < row_end) {
+    turned_rows += (row_end - row_begin) / 16 * 16;
+    turned_cols += (end - begin) / 32 * 32;
+    simd128::turn_words_awq(s.line(row_begin) + static_cast<size_t>(begin / 2 - s.part.byte_begin), s.line_bytes(),
+                            static_cast<size_t>(turned_rows - row_begin),
+                            static_cast<size_t>((turned_cols - begin) / 8), place(t, row_begin, begin), t.col_stride);
+  }
+#endif
+  for (uint64_t row = row_begin; row < row_end; ++row) {
     const uint8_t* const line = s.line(row);
-    for (uint64_t col = begin; col < end; ++col) {
+    for (uint64_t col = row < turned_rows ? turned_cols : begin; col < end; ++col) {
       const auto word = load_le<uint32_t>(line + static_cast<size_t>(col / 8 * 4 - s.part.byte_begin));
       *place(t, row, col) = static_cast<uint8_t>(word >> (4 * kNibble[col % 8]) & 15);
     }

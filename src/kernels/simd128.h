@@ -4,6 +4,7 @@
 
 #include <wasm_simd128.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/numeric.h"
@@ -37,6 +38,58 @@ struct Results {
   }
 };
 
+/// Sixteen 16-bit values as a plane of low bytes and a plane of high bytes: a table for two swizzles.
+struct Planes {
+  v128_t low, high;
+
+  /// The values at sixteen indices, each below 16.
+  Results at(v128_t indices) const {
+    const v128_t lows = wasm_i8x16_swizzle(low, indices);
+    const v128_t highs = wasm_i8x16_swizzle(high, indices);
+    return {interleave8_low(lows, highs), interleave8_high(lows, highs)};
+  }
+};
+
+/// The upper halves of sixteen 32-bit lanes.
+inline Planes upper_planes(v128_t a, v128_t b, v128_t c, v128_t d) {
+  const v128_t ab = wasm_i8x16_shuffle(a, b, 2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31);
+  const v128_t cd = wasm_i8x16_shuffle(c, d, 2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31);
+  return {wasm_i64x2_shuffle(ab, cd, 0, 2), wasm_i64x2_shuffle(ab, cd, 1, 3)};
+}
+
+inline Planes split_planes(v128_t a, v128_t b) {
+  const v128_t byte = wasm_i16x8_const_splat(0xFF);
+  return {wasm_u8x16_narrow_i16x8(wasm_v128_and(a, byte), wasm_v128_and(b, byte)),
+          wasm_u8x16_narrow_i16x8(wasm_u16x8_shr(a, 8), wasm_u16x8_shr(b, 8))};
+}
+
+// ---- runs ---------------------------------------------------------------------------------------------
+
+/// step(pointer to 16 elements, index of the first) -> Results over n elements, Width at a time, n >= Width. The
+/// last Width lie flush with the end, over elements that are already done. One loop with one body: every way
+/// through a kernel is a copy of it (with a body for the end, the wasm was 70 KB larger and no faster).
+template <size_t Width, size_t ElementBytes = 1, class Step>
+void for_each_16(const uint8_t* in, size_t n, uint8_t* out, Step step) {
+  const size_t last = n - Width;
+  for (size_t at = 0;; at = last) {
+    for (; at <= last; at += Width) {
+      for (size_t i = 0; i < Width; i += 16) step(in + (at + i) * ElementBytes, at + i).store(out + 2 * (at + i));
+    }
+    if (at == n) break;
+  }
+}
+
+/// The same for any n > 0: fewer than 16 elements go through a copy.
+template <size_t ElementBytes = 1, class Step>
+void for_each_16_padded(const uint8_t* in, size_t n, uint8_t* out, Step step) {
+  if (n >= 16) return for_each_16<16, ElementBytes>(in, n, out, step);
+  uint8_t padded[16 * ElementBytes] = {};
+  uint8_t results[32];
+  __builtin_memcpy(padded, in, n * ElementBytes);
+  step(padded, 0).store(results);
+  __builtin_memcpy(out, results, 2 * n);
+}
+
 // ---- float32 lanes -> 16 bits -------------------------------------------------------------------------
 
 /// All ones in the 16-bit lanes whose float32 is NaN.
@@ -62,6 +115,10 @@ struct ToBf16 {
   /// Eight results, of which none may be NaN.
   v128_t narrow_numbers(v128_t a, v128_t b) const { return upper_halves(round(a), round(b)); }
   v128_t narrow(v128_t a, v128_t b) const { return wasm_v128_bitselect(nan, narrow_numbers(a, b), nan_mask(a, b)); }
+  /// Sixteen results as a table; none may be NaN.
+  Planes table(v128_t a, v128_t b, v128_t c, v128_t d) const {
+    return upper_planes(round(a), round(b), round(c), round(d));
+  }
 };
 
 /// To round a at 2^E's eleventh bit, add 2^(E+13): float32 then has no room for anything lower. What
@@ -94,6 +151,9 @@ struct ToF16 {
     return wasm_v128_or(rounded, wasm_v128_and(upper_halves(a, b), sign));
   }
   v128_t narrow(v128_t a, v128_t b) const { return wasm_v128_bitselect(nan, narrow_numbers(a, b), nan_mask(a, b)); }
+  Planes table(v128_t a, v128_t b, v128_t c, v128_t d) const {
+    return split_planes(narrow_numbers(a, b), narrow_numbers(c, d));
+  }
 };
 
 }  // namespace wb::kernels::simd128

@@ -7,26 +7,11 @@
 namespace wb::kernels::simd128 {
 namespace {
 
-/// step(in, out) casts sixteen elements. The end is handled as in for_each_16.
-template <size_t ElementBytes, class Step>
-void cast_run(const uint8_t* in, size_t n, uint8_t* out, Step step) {
-  if (n < 16) {
-    uint8_t padded[16 * ElementBytes] = {};
-    uint8_t results[32];
-    __builtin_memcpy(padded, in, n * ElementBytes);
-    step(padded).store(results);
-    __builtin_memcpy(out, results, 2 * n);
-    return;
-  }
-  size_t at = 0;
-  for (; at + 16 <= n; at += 16) step(in + at * ElementBytes).store(out + 2 * at);
-  if (at < n) step(in + (n - 16) * ElementBytes).store(out + 2 * (n - 16));
-}
-
 template <class Target>
 void cast_from_f32(const uint8_t* in, size_t n, uint8_t* out) {
   const Target target(opaque_zero);
-  cast_run<4>(in, n, out, [target](const uint8_t* x) {
+  if (n == 0) return;
+  for_each_16_padded<4>(in, n, out, [target](const uint8_t* x, size_t) {
     return Results{target.narrow(wasm_v128_load(x), wasm_v128_load(x + 16)),
                    target.narrow(wasm_v128_load(x + 32), wasm_v128_load(x + 48))};
   });
@@ -58,7 +43,7 @@ struct F16FromBf16 {
   }
   v128_t slow(v128_t x) const { return target.narrow(interleave16_low(zeros, x), interleave16_high(zeros, x)); }
 
-  Results operator()(const uint8_t* in) const {
+  Results operator()(const uint8_t* in, size_t) const {
     const v128_t x = wasm_v128_load(in);
     const v128_t y = wasm_v128_load(in + 16);
     const v128_t a = wasm_v128_and(x, magnitude);
@@ -89,7 +74,11 @@ struct Bf16FromF16 {
     const v128_t rounded = wasm_u16x8_shr(wasm_i16x8_add(wasm_i16x8_add(a, three), odd), 3);
     return wasm_v128_or(wasm_i16x8_add(rounded, bias), wasm_v128_and(x, sign));
   }
-  v128_t off(v128_t a) const { return wasm_u16x8_ge(wasm_i16x8_sub(a, min_normal), normals); }
+  /// Whether two vectors hold anything but normal numbers.
+  bool off(v128_t a, v128_t b) const {
+    const v128_t above = wasm_u16x8_max(wasm_i16x8_sub(a, min_normal), wasm_i16x8_sub(b, min_normal));
+    return wasm_v128_any_true(wasm_u16x8_ge(above, normals));
+  }
 
   /// Four magnitudes in 32-bit lanes -> float32. Subnormals are counted in units of 2^-24.
   static v128_t widen(v128_t a) {
@@ -107,12 +96,12 @@ struct Bf16FromF16 {
     return wasm_v128_or(result, wasm_v128_and(wasm_v128_and(x, sign), is_number));
   }
 
-  Results operator()(const uint8_t* in) const {
+  Results operator()(const uint8_t* in, size_t) const {
     const v128_t x = wasm_v128_load(in);
     const v128_t y = wasm_v128_load(in + 16);
     const v128_t a = wasm_v128_and(x, magnitude);
     const v128_t b = wasm_v128_and(y, magnitude);
-    if (wasm_v128_any_true(wasm_v128_or(off(a), off(b)))) return {slow(x, a), slow(y, b)};
+    if (off(a, b)) return {slow(x, a), slow(y, b)};
     return {fast(x, a), fast(y, b)};
   }
 };
@@ -122,10 +111,10 @@ struct Bf16FromF16 {
 void cast_bf16_from_f32(const uint8_t* in, size_t n, uint8_t* out) { cast_from_f32<ToBf16>(in, n, out); }
 void cast_f16_from_f32(const uint8_t* in, size_t n, uint8_t* out) { cast_from_f32<ToF16>(in, n, out); }
 void cast_bf16_from_f16(const uint8_t* in, size_t n, uint8_t* out) {
-  cast_run<2>(in, n, out, Bf16FromF16(opaque_zero));
+  if (n > 0) for_each_16_padded<2>(in, n, out, Bf16FromF16(opaque_zero));
 }
 void cast_f16_from_bf16(const uint8_t* in, size_t n, uint8_t* out) {
-  cast_run<2>(in, n, out, F16FromBf16(opaque_zero));
+  if (n > 0) for_each_16_padded<2>(in, n, out, F16FromBf16(opaque_zero));
 }
 
 }  // namespace wb::kernels::simd128

@@ -6,6 +6,7 @@
 //           is a normal number: 16 results in two byte planes, and the code's exponent is added in place.
 //   delta   (f16) 16 results as before, and for each group of 16 codes that this misses a table of the
 //           differences. Eight groups are all there are, so this is exact for any finite scale.
+//           Groups of 32 codes take theirs from a memo.
 //   lanes   The recipe itself, four float32 lanes at a time: any code, any scale, a scale per lane.
 //
 // The fast forms serve numbers only. Inf and NaN codes are noticed as a row runs, and it is done again
@@ -17,7 +18,7 @@
 #include <type_traits>
 
 #include "kernels/kernel.h"
-#include "kernels/simd128.h"
+#include "kernels/simd128_memo.h"
 
 namespace wb::kernels::simd128 {
 namespace {
@@ -38,17 +39,6 @@ struct Magnitudes {
 };
 template <class Format>
 constexpr Magnitudes<Format> kMagnitudes;
-
-/// Sixteen 16-bit values as a plane of low bytes and a plane of high bytes, for two swizzles.
-struct Planes {
-  v128_t low, high;
-};
-
-Planes split_planes(v128_t a, v128_t b) {
-  const v128_t byte = wasm_i16x8_const_splat(0xFF);
-  return {wasm_u8x16_narrow_i16x8(wasm_v128_and(a, byte), wasm_v128_and(b, byte)),
-          wasm_u8x16_narrow_i16x8(wasm_u16x8_shr(a, 8), wasm_u16x8_shr(b, 8))};
-}
 
 /// Results of codes first..first+7 under a finite scale.
 template <class Format, class Target>
@@ -108,7 +98,7 @@ struct Nibble {
     return wasm_v128_and(shifted, exponents);
   }
 
-  Results operator()(v128_t codes, v128_t sizes, const Planes& table) const {
+  __attribute__((always_inline)) Results operator()(v128_t codes, v128_t sizes, const Planes& table) const {
     const v128_t index = wasm_u8x16_min(sizes, wasm_v128_or(wasm_v128_and(codes, mantissa), normal));
     const v128_t low = wasm_i8x16_swizzle(table.low, index);
     const v128_t high = wasm_i8x16_swizzle(table.high, index);
@@ -264,37 +254,13 @@ struct Delta {
 
 // ---- strips -------------------------------------------------------------------------------------------
 
-/// step(16 codes, index of the first) -> Results over n codes, Width at a time, n >= Width. The last Width
-/// lie flush with the end, over codes that are already done. One loop with one body: every way through
-/// this file is a copy of it (with a body for the end, the wasm was 70 KB larger and no faster).
-template <size_t Width, class Step>
-void for_each_16(const uint8_t* codes, size_t n, uint8_t* out, Step step) {
-  const size_t last = n - Width;
-  for (size_t at = 0;; at = last) {
-    for (; at <= last; at += Width) {
-      for (size_t i = 0; i < Width; i += 16) step(wasm_v128_load(codes + at + i), at + i).store(out + 2 * (at + i));
-    }
-    if (at == n) break;
-  }
-}
-
-/// The same for any n > 0: fewer than 16 codes go through a copy.
-template <class Step>
-void for_each_16_padded(const uint8_t* codes, size_t n, uint8_t* out, Step step) {
-  if (n >= 16) return for_each_16<16>(codes, n, out, step);
-  uint8_t padded[16] = {};
-  uint8_t results[32];
-  __builtin_memcpy(padded, codes, n);
-  step(wasm_v128_load(padded), 0).store(results);
-  __builtin_memcpy(out, results, 2 * n);
-}
-
 /// Runs a table method. Where `seen` meets an Inf or NaN code the output is nonsense.
 template <size_t Width, class Format, class Method>
 void run_tables(const Method& method, const uint8_t* codes, size_t n, uint8_t* out, v128_t magnitude,
                 Specials<Format>& seen) {
   Specials<Format> local = seen;
-  for_each_16<Width>(codes, n, out, [&local, method, magnitude](v128_t x, size_t) {
+  for_each_16<Width>(codes, n, out, [&local, method, magnitude](const uint8_t* at, size_t) {
+    const v128_t x = wasm_v128_load(at);
     const v128_t sizes = wasm_v128_and(x, magnitude);
     local.see(x, sizes);
     return method(x, sizes);
@@ -327,7 +293,8 @@ template <class Format, class Target>
 __attribute__((noinline)) void run_any(float scale, const uint8_t* codes, size_t n, uint8_t* out) {
   const Lanes<Format, Target, true> lanes(opaque_zero);
   const v128_t factor = wasm_f32x4_splat(scale);
-  for_each_16_padded(codes, n, out, [lanes, factor](v128_t x, size_t) {
+  for_each_16_padded(codes, n, out, [lanes, factor](const uint8_t* at, size_t) {
+    const v128_t x = wasm_v128_load(at);
     return lanes(x, wasm_v128_and(x, lanes.magnitude), {factor, factor, factor, factor});
   });
 }
@@ -379,6 +346,11 @@ struct CellStrip {
   explicit CellStrip(uint32_t zero) : target(zero), nibble(zero), lanes(zero) {}
 
   void run(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols, uint8_t* out) {
+    if (rows * group_cols < Cell<Format, Target>::kNibblePays) {
+      for (size_t row = 0; row < rows; ++row)
+        run_short(codes + row * cols, cols, scales, group_cols, out + 2 * row * cols);
+      return;
+    }
     const size_t panel_groups = std::clamp<size_t>(kUnitCols / group_cols, 1, kPanelGroups);
     for (size_t col = 0, panel_cols = 0; col < cols; col += panel_cols) {
       panel_cols = 0;
@@ -394,6 +366,40 @@ struct CellStrip {
         }
       }
     }
+  }
+
+  /// Groups too short for tables of their own, a unit at a time.
+  void run_short(const uint8_t* codes, size_t cols, const float* scales, size_t group_cols, uint8_t* out) const {
+    const size_t unit_cols = kPanelGroups * group_cols;
+    for (size_t col = 0; col < cols; col += unit_cols, scales += kPanelGroups) {
+      const size_t n = std::min(unit_cols, cols - col);
+      const bool done = group_cols == kShortest && n == unit_cols && run_remembered(codes + col, scales, out + 2 * col);
+      for (size_t at = 0; !done && at < n; at += group_cols)
+        run_any<Format, Target>(scales[at / group_cols], codes + col + at, std::min(group_cols, n - at),
+                                out + 2 * (col + at));
+    }
+  }
+
+  /// A unit of groups of 32 by the tables of scales seen lately; false where a scale or a code is not fit for them.
+  /// No calls in the loop: they would cost it its registers.
+  bool run_remembered(const uint8_t* codes, const float* scales, uint8_t* out) const {
+    bool fit = true;
+    for (size_t g = 0; g < kPanelGroups; ++g) fit = fit && Nibble<Format, Target>::is_exact_for(scales[g]);
+    if (!fit) return false;
+    const Nibble<Format, Target> step = nibble;
+    const auto build = [this](float scale) { return Nibble<Format, Target>::build(target, scale); };
+    memo.hold(&kKind<Format, Target>, build);
+    Specials<Format> seen;
+    for (size_t g = 0; g < kPanelGroups; ++g, codes += kShortest, out += 2 * kShortest) {
+      const Planes table = memo.find(scales[g], build);
+      for (size_t at = 0; at < kShortest; at += 16) {
+        const v128_t x = wasm_v128_load(codes + at);
+        const v128_t sizes = wasm_v128_and(x, step.magnitude);
+        seen.see(x, sizes);
+        step(x, sizes, table).store(out + 2 * at);
+      }
+    }
+    return !seen.any();
   }
 
   void run_unit(const uint8_t* codes, size_t n, size_t group_cols, uint8_t* out) const {
@@ -444,7 +450,8 @@ void run_spread(const uint8_t* codes, size_t rows, size_t cols, const float* sca
     }
     for (size_t row = 0; row < rows; ++row) {
       const size_t first = row * cols + col;
-      for_each_16_padded(codes + first, count, out + 2 * first, [lanes, &spread](v128_t x, size_t at) {
+      for_each_16_padded(codes + first, count, out + 2 * first, [lanes, &spread](const uint8_t* in, size_t at) {
+        const v128_t x = wasm_v128_load(in);
         const float* factors = spread + at;
         return lanes(x, wasm_v128_and(x, lanes.magnitude),
                      {wasm_v128_load(factors), wasm_v128_load(factors + 4), wasm_v128_load(factors + 8),

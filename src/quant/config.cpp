@@ -1,11 +1,8 @@
 #include "quant/config.h"
-
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace wb {
 namespace {
-
-using Json = nlohmann::json;
 
 std::string text_of(const Json& object, const char* key) {
   const auto at = object.find(key);
@@ -96,7 +93,7 @@ std::string read_quantization(const Json& quant, QuantConfig& config) {
 }  // namespace
 
 Status read_side_file(const std::string& name, ByteView text, QuantConfig& config) {
-  const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(text);
   if (!json.is_object()) return fail(Errc::config_not_json, name, name + " is not a JSON object");
   std::string says = "nothing about quantization";
   if (const Json* quant = quantization_of(json)) says = read_quantization(*quant, config);

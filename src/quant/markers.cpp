@@ -1,11 +1,8 @@
 #include "quant/markers.h"
-
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace wb {
 namespace {
-
-using Json = nlohmann::json;
 
 // Newer writers put group_size at the top, older ones nest it in "params"; ComfyUI reads both.
 std::optional<LayerMarker> marker_of(const Json& json) {
@@ -36,14 +33,14 @@ Result<LayerMarker> parse_comfy_quant(const std::string& tensor_name, ByteView t
   std::string_view content(reinterpret_cast<const char*>(text.data()), text.size());
   while (!content.empty() && content.back() == '\0') content.remove_suffix(1);
   if (content.substr(0, 2) == "{{" && content.size() >= 4) content = content.substr(1, content.size() - 2);
-  const Json json = Json::parse(content.begin(), content.end(), nullptr, false);
+  const Json json = parse_json(content);
   const auto marker = marker_of(json);
   if (!marker) return fail(Errc::marker_unreadable, tensor_name, "`" + tensor_name + "` holds no JSON with a format");
   return *marker;
 }
 
 Status parse_quantization_metadata(std::string_view text, LayerMarkers& markers) {
-  const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
+  const Json json = parse_json(text);
   if (!json.is_object() || !json.contains("layers") || !json["layers"].is_object()) {
     return fail(Errc::marker_unreadable, "_quantization_metadata",
                 "the metadata key _quantization_metadata holds no JSON with layers");

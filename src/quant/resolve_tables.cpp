@@ -1,8 +1,8 @@
 // Codes that stand for the entries of a table, and codes kept in parts: bitsandbytes' 4 bits, HQQ, optimum-quanto, and
 // ComfyUI's 4-bit integers. Source: reference/formats.md 5.2f..h, 10.1, 10.3, 10.4.
-#include <nlohmann/json.hpp>
 
 #include "base/checked.h"
+#include "base/json.h"
 #include "kernels/rotate.h"
 #include "quant/resolve.h"
 
@@ -37,7 +37,7 @@ struct BnbState {
 };
 
 std::optional<BnbState> bnb_state(const std::string& text) {
-  const auto json = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+  const Json json = parse_json(text);
   if (!json.is_object()) return std::nullopt;
   const auto count = [&](const char* key) {
     const auto at = json.find(key);

@@ -1,8 +1,8 @@
 // torchao: tensor subclasses flattened into a safetensors file. `<module>._weight_qdata` and its companions are the
 // data, the metadata key `<module>.weight` says which class they were. Source: reference/formats.md 10.5, torchao 0.18.
-#include <nlohmann/json.hpp>
 
 #include "base/checked.h"
+#include "base/json.h"
 #include "quant/resolve.h"
 
 namespace wb {
@@ -18,7 +18,7 @@ struct TensorClass {
 std::optional<TensorClass> class_of(const ResolveContext& context, const std::string& weight) {
   const std::string* const text = context.inventory.metadata_value(weight);
   if (!text) return std::nullopt;
-  const auto json = nlohmann::json::parse(text->begin(), text->end(), nullptr, false);
+  const Json json = parse_json(*text);
   if (!json.is_object() || !json.contains("_type") || !json["_type"].is_string()) return std::nullopt;
   TensorClass found;
   found.type = json["_type"].get<std::string>();

@@ -1,13 +1,10 @@
 #include "ram/model_facts.h"
+#include "base/json.h"
 
 #include <set>
 
-#include <nlohmann/json.hpp>
-
 namespace wb {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::string_view kKinds[] = {"unknown", "language_model", "diffusion_model", "text_encoder", "vae"};
 
@@ -146,7 +143,7 @@ std::span<const ConfigField> config_fields() { return kConfigFields; }
 void read_model_config(std::string_view name, ByteView text, ModelFacts& facts) {
   const std::string_view base = name.substr(name.rfind('/') + 1);
   if (base != "config.json") return;
-  const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(text);
   if (!json.is_object()) return;
   facts.has_config = true;
   read_sizes(json, facts.config);

@@ -1,11 +1,8 @@
 #include "session/options.h"
-
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace wb {
 namespace {
-
-using Json = nlohmann::json;
 
 std::string word(const Json& json, const char* key) {
   const auto at = json.find(key);
@@ -15,7 +12,7 @@ std::string word(const Json& json, const char* key) {
 }  // namespace
 
 Result<PlanOptions> parse_options(std::string_view text) {
-  const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
+  const Json json = parse_json(text);
   if (!json.is_object()) return fail(Errc::invalid_option, {}, "the options are not a JSON object");
   PlanOptions options;
   const std::string to = word(json, "to");

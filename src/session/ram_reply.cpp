@@ -1,15 +1,13 @@
 #include "session/ram_reply.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "ram/activations.h"
 #include "ram/help.h"
 
 namespace wb {
 namespace {
-
-using Json = nlohmann::json;
 
 // ---------------------------------------------------------------- facts, out and in
 
@@ -115,7 +113,7 @@ Result<HeldAs> held_as_in(const std::string& word) {
 }
 
 Result<Request> parse_request(std::string_view text) {
-  const Json json = Json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(text);
   const Json components = json.is_object() ? child(json, "components") : Json();
   if (!components.is_array() || components.empty())
     return fail(Errc::invalid_option, "components", "there is no checkpoint to weigh");

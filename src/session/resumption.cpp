@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/json_writer.h"
 #include "plan/output_files.h"
 #include "session/replies.h"
 
 namespace wb {
 namespace {
-
-using Json = nlohmann::json;
 
 void add(Hash& hash, std::string_view text) {
   hash.update({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
@@ -89,7 +87,7 @@ std::string mark_reply(const Mark& mark, const std::vector<StepOutcome>& outcome
 }
 
 Result<ResumePoint> parse_mark(std::string_view text, const Plan& plan) {
-  const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
+  const Json json = parse_json(text);
   const auto number = [&](const char* key) {
     const auto at = json.find(key);
     return at != json.end() && at->is_number_unsigned() ? at->get<uint64_t>() : UINT64_MAX;

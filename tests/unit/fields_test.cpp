@@ -82,7 +82,7 @@ std::string difference(const Matrix& m, Random& random, bool transpose) {
   // Runs of whole lines, or every line in parts that end at whole words and fields.
   const uint64_t unit = 4 * m.bits;
   for (uint64_t line = 0; line < stored.lines;) {
-    const uint64_t lines = std::min(stored.lines - line, 1 + pick(4));
+    const uint64_t lines = std::min(stored.lines - line, 1 + pick(random.below(2) == 0 ? 4 : 60));
     const bool cut = random.below(2) == 0;
     const uint64_t step = cut ? unit * (1 + pick(3)) : stored.line_bytes;
     for (uint64_t l = line; l < line + (cut ? lines : 1); ++l) {

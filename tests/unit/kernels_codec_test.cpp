@@ -1,12 +1,16 @@
 // Strips of codecs that are no fp8: every code under tricky scales against plain arithmetic in double.
 // A code of at most 8 bits (or a bf16) times a float32 is exact in double, so rounding that product to
 // float32 and then to the target is the recipe, computed another way.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "kernels/kernel.h"
 #include "kernels/numeric.h"
+#include "oracle/kernel_cases.h"
 #include "oracle/numbers.h"
 
 using namespace wb;
@@ -29,12 +33,19 @@ double e2m1(int code) {
 double twos_complement_4(int code) { return code >= 8 ? code - 16 : code; }
 double offset_8(int code) { return code - 8; }
 double offset_128(int code) { return code - 128; }
+double nf4(int code) { return static_cast<double>(kNf4[code]); }
+double fp4_bnb(int code) { return static_cast<double>(kFp4Bnb[code]); }
 double twos_complement_8(int code) { return code >= 128 ? code - 256 : code; }
 
 const CodecRow kRows[] = {
-    {"fp4, low nibble first", Codec::F4, 16, e2m1},      {"fp4, high nibble first", Codec::F4_HIGH, 16, e2m1},
-    {"int4", Codec::I4_LOW, 16, twos_complement_4},      {"uint4 minus 8", Codec::U4B8_LOW, 16, offset_8},
-    {"uint8 minus 128", Codec::U8B128, 256, offset_128}, {"int8", Codec::I8, 256, twos_complement_8},
+    {"fp4, low nibble first", Codec::F4, 16, e2m1},
+    {"fp4, high nibble first", Codec::F4_HIGH, 16, e2m1},
+    {"int4", Codec::I4_LOW, 16, twos_complement_4},
+    {"uint4 minus 8", Codec::U4B8_LOW, 16, offset_8},
+    {"uint8 minus 128", Codec::U8B128, 256, offset_128},
+    {"int8", Codec::I8, 256, twos_complement_8},
+    {"NF4", Codec::NF4_HIGH, 16, nf4},
+    {"bitsandbytes FP4", Codec::FP4_BNB_HIGH, 16, fp4_bnb},
 };
 
 const float kScales[] = {1.0f,    0.0f,     -0.0f, -1.5f,        0.0123f,  3e-39f, 1e-45f,
@@ -45,7 +56,8 @@ std::vector<uint8_t> stored(Codec codec, const std::vector<int>& codes) {
   if (codec_info(codec).bits == 8) return {codes.begin(), codes.end()};
   std::vector<uint8_t> bytes((codes.size() + 1) / 2);
   for (size_t i = 0; i < codes.size(); ++i) {
-    const bool high = (i % 2 == 0) == (codec == Codec::F4_HIGH);
+    const bool high_first = codec == Codec::F4_HIGH || codec == Codec::NF4_HIGH || codec == Codec::FP4_BNB_HIGH;
+    const bool high = (i % 2 == 0) == high_first;
     bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] | codes[i] << (high ? 4 : 0));
   }
   return bytes;
@@ -101,6 +113,41 @@ TEST_CASE("strips take one scale by group, all rows share them, and nothing besi
         }
         CHECK(differences == 0);
       }
+    }
+  }
+}
+
+// The scalar rows are what the tests above compare with plain arithmetic (natively; as wasm, the vectors).
+TEST_CASE("every vector strip equals the scalar one: random shapes, odd addresses, tricky scales") {
+  oracle::Random random(5);
+  const std::vector<float> tricky = oracle::tricky_scales();
+  const uint32_t groups[] = {1, 2, 7, 15, 16, 17, 31, 32, 33, 48, 63, 64, 100, 128, 5000};
+  for (const Kernel& kernel : all_kernels()) {
+    if (!kernel.strip || kernel.isa == Isa::scalar) continue;
+    const auto scalar = std::find_if(all_kernels().begin(), all_kernels().end(), [&](const Kernel& each) {
+      return each.strip && each.isa == Isa::scalar && each.from == kernel.from && each.to == kernel.to;
+    });
+    REQUIRE(scalar != all_kernels().end());
+    for (int round = 0; round < 150; ++round) {
+      const oracle::Strip strip{1 + random.below(random.below(2) == 0 ? 1 : 5), 1 + random.below(2100),
+                                groups[random.below(std::size(groups))], random.below(16), random.below(16)};
+      const size_t n = strip.rows * strip.cols;
+      std::vector<uint8_t> codes((n * codec_info(kernel.from).bits + 7) / 8);
+      for (uint8_t& code : codes) code = static_cast<uint8_t>(random.bits() >> 9);
+      // Few scales or many, mild or tricky: memo hits, memo misses and every fallback.
+      const bool mild = random.below(2) == 0;
+      const uint32_t few = random.below(2) == 0 ? 4 : 4000;
+      std::vector<float> scales(strip.cols / strip.group_cols + 1);
+      for (float& scale : scales) {
+        scale = mild ? 1e-3f * static_cast<float>(1 + random.below(few))
+                     : tricky[random.below(static_cast<uint32_t>(tricky.size()))];
+      }
+      std::vector<uint8_t> out(2 * n);
+      scalar->strip(codes.data(), strip.rows, strip.cols, scales.data(), strip.group_cols, out.data());
+      std::vector<uint16_t> expected(n);
+      std::memcpy(expected.data(), out.data(), out.size());
+      INFO(kernel.name << ": " << strip.rows << " x " << strip.cols << ", groups of " << strip.group_cols);
+      REQUIRE(oracle::strip_difference(kernel, strip, codes, scales, expected) == "");
     }
   }
 }

@@ -1,7 +1,7 @@
 // `inspect --json` and `ram --json`: one object, written in pieces so that no string holds all of it.
 import type { Checkpoint } from '../engine/pipeline';
 import type { Report } from '../engine/report';
-import { pages } from './pages';
+import { PAGE_ROWS } from './pages';
 import type { Print } from './print';
 
 export async function printReportJson(checkpoint: Checkpoint, report: Report, print: Print): Promise<void> {
@@ -9,21 +9,17 @@ export async function printReportJson(checkpoint: Checkpoint, report: Report, pr
   const { error, ...rest } = report;
   const head = JSON.stringify(error === undefined ? rest : { error, ...rest });
   await print(head.slice(0, -1));
-  await printRows('tensors', (first, count) => checkpoint.tensors(first, count), print);
-  await printRows('pairs', (first, count) => checkpoint.pairs(first, count), print);
+  await printRows('tensors', checkpoint, print);
+  await printRows('pairs', checkpoint, print);
   await print('}\n');
 }
 
-async function printRows<Row>(
-  key: string,
-  fetchPage: (first: number, count: number) => Row[],
-  print: Print,
-): Promise<void> {
-  await print(`,"${key}":[`);
-  let separator = '';
-  for (const rows of pages(fetchPage)) {
-    await print(separator + JSON.stringify(rows).slice(1, -1));
-    separator = ',';
+async function printRows(kind: 'tensors' | 'pairs', checkpoint: Checkpoint, print: Print): Promise<void> {
+  await print(`,"${kind}":[`);
+  for (let first = 0; ; first += PAGE_ROWS) {
+    const rows = checkpoint.rowsText(kind, first, PAGE_ROWS).slice(1, -1);
+    if (rows === '') break;
+    await print(first === 0 ? rows : `,${rows}`);
   }
   await print(']');
 }

@@ -1,6 +1,6 @@
 // Rows of a checkpoint page by page: the core holds them, nobody else needs all of them at once.
 
-const PAGE_ROWS = 2000;
+export const PAGE_ROWS = 2000;
 
 export function* pages<Row>(fetchPage: (first: number, count: number) => Row[]): Generator<Row[]> {
   for (let first = 0; ; first += PAGE_ROWS) {

@@ -160,6 +160,12 @@ export class Session {
     return this.#unwrap<RamReply>(this.#core.ram(JSON.stringify(request)));
   }
 
+  /** The same rows as JSON text, for who only passes them on: parsing 300,000 of them takes seconds. */
+  rowsText(kind: 'tensors' | 'pairs', first: number, count: number): string {
+    this.#done(kind === 'tensors' ? this.#core.tensors(first, count) : this.#core.pairs(first, count));
+    return this.#text();
+  }
+
   plan(): PlanReply {
     const status = this.#core.plan();
     if (status !== Status.Decisions) return { kind: 'planned', plan: this.#unwrap<PlanReport>(status) };
@@ -228,9 +234,13 @@ export class Session {
   }
 
   /** The reply of the last call as a value, or thrown as the CoreError it holds. The only place that does either. */
-  #unwrap<T>(status: Status): T {
+  #text(): string {
     const begin = this.#core.replyPtr();
-    const text = utf8.decode(this.#module.HEAPU8.subarray(begin, begin + this.#core.replyLength()));
+    return utf8.decode(this.#module.HEAPU8.subarray(begin, begin + this.#core.replyLength()));
+  }
+
+  #unwrap<T>(status: Status): T {
+    const text = this.#text();
     let reply: unknown;
     try {
       reply = JSON.parse(text);

@@ -107,6 +107,11 @@ export class Checkpoint {
     return this.#session.pairs(first, count);
   }
 
+  /** A page of rows as the text of a JSON array. */
+  rowsText(kind: 'tensors' | 'pairs', first: number, count: number): string {
+    return this.#session.rowsText(kind, first, count);
+  }
+
   /** What a conversion would read and write, or what only a person can decide. Writes nothing. */
   async plan(options: ConvertOptions, hooks: JobHooks = {}): Promise<PlanReply> {
     const meter = this.#meter(hooks);
