@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# GB/s of every kernel, native and as wasm in Node. Arguments: parts of kernel names.
+# GB/s of every kernel, native and as wasm in Node; the latter into build/bench.json and build/bench.md too.
+# Arguments: parts of kernel names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [[ -f build/native-release/build.ninja ]] || cmake --preset native-release >/dev/null
@@ -9,4 +10,4 @@ NODE_PATH=/usr/share/nodejs cmake --build --preset wasm-release --target wb_kern
 echo "== native"
 build/native-release/wb_kernels_bench "$@"
 echo "== wasm, node $(node --version)"
-node build/wasm-release/wb_kernels_bench.cjs "$@"
+node tests/bench/kernels.mjs "$@"
