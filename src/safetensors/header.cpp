@@ -1,11 +1,11 @@
-// The header's JSON by SAX: a DOM would silently keep the last of two equal keys, lose 2^53 + 1 and
-// need several times the memory. nlohmann stays inside this file.
+// The header's JSON by events: a tree would silently keep the last of two equal keys, lose 2^53 + 1 and
+// need several times the memory.
 #include "safetensors/header.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/json_scan.h"
 #include "base/utf8.h"
 
 namespace wb {
@@ -13,53 +13,22 @@ namespace {
 
 constexpr std::string_view kOffsetsField = "\"data_offsets\"";
 
-// The parser reads through this iterator, so that a handler knows how far it has come.
-struct TrackedByte {
-  using iterator_category = std::forward_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  const char* at = nullptr;
-  const char** furthest = nullptr;
-
-  reference operator*() const { return *at; }
-  TrackedByte& operator++() {
-    *furthest = ++at;
-    return *this;
-  }
-  TrackedByte operator++(int) {
-    TrackedByte before = *this;
-    ++*this;
-    return before;
-  }
-  bool operator==(const TrackedByte& other) const { return at == other.at; }
-  bool operator!=(const TrackedByte& other) const { return at != other.at; }
-};
-
-class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
+class HeaderHandler {
  public:
-  HeaderHandler(Header& header, ByteView text)
-      : header_(header), begin_(reinterpret_cast<const char*>(text.data())), furthest_(begin_) {}
+  explicit HeaderHandler(Header& header) : header_(header) {}
 
-  TrackedByte iterator(const char* at) { return {at, &furthest_}; }
-
-  bool null() override {
+  bool null() {
     if (where_ == Where::root && slot_ == Slot::metadata) {
       warn(Errc::metadata_null, "__metadata__", "__metadata__ is null and counts as absent");
       return true;
     }
     return scalar("null");
   }
-  bool boolean(bool) override { return scalar("a boolean"); }
-  // Called for negative numbers and for -0, neither of which is an unsigned integer.
-  bool number_integer(number_integer_t) override { return scalar("a negative number"); }
-  // 1.0, 1e0 and integers from 2^64 on arrive here.
-  bool number_float(number_float_t, const string_t& text) override { return scalar("the number " + text); }
-  bool binary(binary_t&) override { return scalar("binary data"); }
+  bool boolean(bool) { return scalar("a boolean"); }
+  // -1, -0, 1.0, 1e0 and whole numbers from 2^64 on.
+  bool other_number(std::string_view written) { return scalar("the number " + std::string(written)); }
 
-  bool number_unsigned(number_unsigned_t number) override {
+  bool unsigned_number(uint64_t number) {
     if (where_ == Where::shape) {
       entry_.shape.push_back(number);
       return true;
@@ -72,23 +41,24 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     return scalar("the number " + std::to_string(number));
   }
 
-  bool string(string_t& text) override {
+  bool string(const JsonString& string) {
+    const std::string_view text = string.text;
     if (where_ == Where::metadata) {
-      header_.metadata.emplace_back(key_, std::move(text));
+      header_.metadata.emplace_back(key_, text);
       return true;
     }
     if (where_ == Where::entry && slot_ == Slot::dtype) {
-      if (escaped(text)) {
-        warn(Errc::escaped_spelling, entry_.name, "the dtype " + text + " is spelled with JSON escapes");
+      if (string.escaped) {
+        warn(Errc::escaped_spelling, entry_.name, "the dtype " + std::string(text) + " is spelled with JSON escapes");
       }
       entry_.dtype = dtype_from_name(text);
-      if (!entry_.dtype) entry_.unknown_dtype = std::move(text);
+      if (!entry_.dtype) entry_.unknown_dtype = text;
       return true;
     }
     return scalar("a string");
   }
 
-  bool start_object(std::size_t) override {
+  bool start_object() {
     if (!deeper()) return false;
     switch (where_) {
       case Where::outside: where_ = Where::root; return true;
@@ -115,7 +85,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
 
-  bool end_object() override {
+  bool end_object() {
     --depth_;
     switch (where_) {
       case Where::skipped: return unskip();
@@ -125,7 +95,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     }
   }
 
-  bool start_array(std::size_t) override {
+  bool start_array() {
     if (!deeper()) return false;
     switch (where_) {
       case Where::outside: return refuse(Errc::header_not_json, {}, "the header is a JSON array, not an object");
@@ -146,7 +116,7 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
 
-  bool end_array() override {
+  bool end_array() {
     --depth_;
     if (where_ == Where::skipped) return unskip();
     const bool short_offsets = where_ == Where::offsets && offsets_ != 2;
@@ -154,20 +124,19 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     return short_offsets ? bad_entry("data_offsets has " + std::to_string(offsets_) + " numbers, not 2") : true;
   }
 
-  bool key(string_t& name) override {
+  bool key(const JsonString& name) {
     switch (where_) {
       case Where::root: return root_key(name);
-      case Where::entry: return entry_key(name);
-      case Where::metadata: key_ = std::move(name); return true;
+      case Where::entry: return entry_key(name.text);
+      case Where::metadata: key_ = name.text; return true;
       default: return true;
     }
   }
 
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
-    const auto at = static_cast<uint64_t>(furthest_ - begin_);
-    return refuse(Errc::header_not_json, {},
-                  "the header is not valid JSON near byte " + std::to_string(at) + " of its text (byte " +
-                      std::to_string(at + 8) + " of the file)");
+  void syntax_error(uint64_t at_bytes) {
+    refuse(Errc::header_not_json, {},
+           "the header is not valid JSON near byte " + std::to_string(at_bytes) + " of its text (byte " +
+               std::to_string(at_bytes + 8) + " of the file)");
   }
 
  private:
@@ -245,31 +214,25 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
 
-  // The token just read ends where the parser stands; written plainly it is the text between quotes.
-  bool escaped(const std::string& text) const {
-    const char* const start = furthest_ - text.size() - 1;
-    return start <= begin_ || start[-1] != '"' || std::string_view(start, text.size()) != text;
-  }
-
-  bool root_key(string_t& name) {
-    slot_ = name == "__metadata__" ? Slot::metadata : Slot::tensor;
+  bool root_key(const JsonString& name) {
+    key_ = name.text;
+    slot_ = key_ == "__metadata__" ? Slot::metadata : Slot::tensor;
     if (slot_ == Slot::metadata) {
-      if (escaped(name)) warn(Errc::escaped_spelling, name, "__metadata__ is spelled with JSON escapes");
-      if (metadata_keys_++ != 0) return refuse(Errc::duplicate_key, name, "__metadata__ stands twice in the header");
+      if (name.escaped) warn(Errc::escaped_spelling, key_, "__metadata__ is spelled with JSON escapes");
+      if (metadata_keys_++ != 0) return refuse(Errc::duplicate_key, key_, "__metadata__ stands twice in the header");
     }
-    key_ = std::move(name);
     return true;
   }
 
-  bool entry_key(string_t& name) {
+  bool entry_key(std::string_view name) {
     slot_ = name == "dtype"          ? Slot::dtype
             : name == "shape"        ? Slot::shape
             : name == "data_offsets" ? Slot::offsets
                                      : Slot::unknown;
     if (slot_ == Slot::unknown) {
-      if (!unknown_fields_.insert(name).second) return field_twice(name);
+      if (!unknown_fields_.emplace(name).second) return field_twice(name);
       warn(Errc::unknown_field, entry_.name,
-           "`" + entry_.name + "` has the unknown field `" + name + "`, which is ignored");
+           "`" + entry_.name + "` has the unknown field `" + std::string(name) + "`, which is ignored");
       return true;
     }
     const auto bit = static_cast<uint8_t>(1u << static_cast<uint8_t>(slot_));
@@ -277,8 +240,9 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
     seen_ |= bit;
     return true;
   }
-  bool field_twice(const std::string& name) {
-    return refuse(Errc::duplicate_key, entry_.name, "`" + entry_.name + "` has the field `" + name + "` twice");
+  bool field_twice(std::string_view name) {
+    return refuse(Errc::duplicate_key, entry_.name,
+                  "`" + entry_.name + "` has the field `" + std::string(name) + "` twice");
   }
 
   bool finish_entry() {
@@ -302,8 +266,6 @@ class HeaderHandler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   Header& header_;
-  const char* begin_;
-  const char* furthest_;
   Where where_ = Where::outside;
   Where after_skip_ = Where::outside;
   Slot slot_ = Slot::tensor;
@@ -376,7 +338,7 @@ Header parse_header(ByteView text) {
     header.error = Error{Errc::header_not_utf8, {}, "byte " + std::to_string(valid) + " of the header is not UTF-8"};
     return header;
   }
-  // The lexer skips a byte order mark and takes a raw NUL for the end of input; neither is JSON.
+  // Told apart from other syntax errors, because editors hide both.
   const bool bom = text.size() >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF;
   const auto nul = std::find(text.begin(), text.end(), uint8_t{0});
   if (bom || nul != text.end()) {
@@ -392,9 +354,8 @@ Header parse_header(ByteView text) {
   for (size_t at = chars.find(kOffsetsField); at != std::string_view::npos; at = chars.find(kOffsetsField, at + 1))
     ++entries;
   header.tensors.reserve(std::min<size_t>(entries, kTensorsMax));
-  HeaderHandler handler(header, text);
-  const char* const begin = reinterpret_cast<const char*>(text.data());
-  nlohmann::json::sax_parse(handler.iterator(begin), handler.iterator(begin + text.size()), &handler);
+  HeaderHandler handler(header);
+  json_scan(chars, handler);
   note_white_space(text, header);
   find_duplicates(header);
   return header;

@@ -1,42 +1,40 @@
-// The index's JSON by SAX, as the header's is, and for the same reasons: a DOM would silently keep the last
+// The index's JSON by events, as the header's is, and for the same reasons: a tree would silently keep the last
 // of two equal keys and need several times the memory.
 #include "safetensors/shard_index.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/json_scan.h"
 #include "base/utf8.h"
 #include "safetensors/header.h"
 
 namespace wb {
 namespace {
 
-class IndexHandler : public nlohmann::json_sax<nlohmann::json> {
+class IndexHandler {
  public:
   explicit IndexHandler(ShardIndex& index) : index_(index) {}
 
   std::optional<Error> error;
   bool has_map = false;
 
-  bool null() override { return scalar("null"); }
-  bool boolean(bool) override { return scalar("a boolean"); }
-  bool number_integer(number_integer_t) override { return scalar("a negative number"); }
-  bool number_float(number_float_t, const string_t& text) override { return scalar("the number " + text); }
-  bool binary(binary_t&) override { return scalar("binary data"); }
+  bool null() { return scalar("null"); }
+  bool boolean(bool) { return scalar("a boolean"); }
+  bool other_number(std::string_view written) { return scalar("the number " + std::string(written)); }
 
-  bool number_unsigned(number_unsigned_t number) override {
+  bool unsigned_number(uint64_t number) {
     if (where_ != Where::metadata || key_ != "total_size") return scalar("the number " + std::to_string(number));
     index_.total_size = number;
     return true;
   }
 
-  bool string(string_t& text) override {
-    if (where_ != Where::map) return scalar("the text `" + text + "`");
-    return take(text);
+  bool string(const JsonString& string) {
+    if (where_ != Where::map) return scalar("the text `" + std::string(string.text) + "`");
+    return take(string.text);
   }
 
-  bool start_object(std::size_t) override {
+  bool start_object() {
     if (!deeper()) return false;
     if (where_ == Where::outside) {
       where_ = Where::root;
@@ -54,14 +52,14 @@ class IndexHandler : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool end_object() override {
+  bool end_object() {
     --depth_;
     if (where_ == Where::skipped) return unskip();
     where_ = where_ == Where::root ? Where::outside : Where::root;
     return true;
   }
 
-  bool start_array(std::size_t) override {
+  bool start_array() {
     if (!deeper()) return false;
     if (where_ == Where::outside || where_ == Where::map || (where_ == Where::root && key_ == "weight_map"))
       return wrong_value("an array");
@@ -69,18 +67,18 @@ class IndexHandler : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool end_array() override {
+  bool end_array() {
     --depth_;
     return unskip();
   }
 
-  bool key(string_t& name) override {
-    if (where_ != Where::skipped) key_ = std::move(name);
+  bool key(const JsonString& name) {
+    if (where_ != Where::skipped) key_ = name.text;
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    return refuse(Errc::index_not_json, "it is no valid JSON near byte " + std::to_string(position));
+  void syntax_error(uint64_t at_bytes) {
+    refuse(Errc::index_not_json, "it is no valid JSON near byte " + std::to_string(at_bytes));
   }
 
  private:
@@ -122,7 +120,10 @@ class IndexHandler : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool take(const std::string& file) {
+  bool take(std::string_view file) {
+    // Neighbours mostly share their file.
+    if (index_.size() > 0 && index_.files[last_] == file && index_.size() < kTensorsMax)
+      return index_.add(key_, last_), true;
     if (!is_plain_file_name(file)) {
       return refuse(Errc::index_bad_path, "`" + key_ + "` is said to be in `" +
                                               printable_utf8({reinterpret_cast<const uint8_t*>(file.data()),
@@ -131,14 +132,14 @@ class IndexHandler : public nlohmann::json_sax<nlohmann::json> {
     }
     if (index_.size() == kTensorsMax)
       return refuse(Errc::too_many_tensors, "more than " + std::to_string(kTensorsMax) + " tensors");
-    auto at = files_.find(file);
-    if (at == files_.end()) {
+    const auto [at, is_new] = files_.try_emplace(std::string(file), static_cast<uint32_t>(index_.files.size()));
+    if (is_new) {
       if (index_.files.size() == kShardsMax)
         return refuse(Errc::index_too_large, "more than " + std::to_string(kShardsMax) + " files");
-      at = files_.emplace(file, static_cast<uint32_t>(index_.files.size())).first;
-      index_.files.push_back(file);
+      index_.files.emplace_back(file);
     }
-    index_.add(key_, at->second);
+    last_ = at->second;
+    index_.add(key_, last_);
     return true;
   }
 
@@ -151,6 +152,7 @@ class IndexHandler : public nlohmann::json_sax<nlohmann::json> {
   Where after_skip_ = Where::outside;
   std::string key_;
   std::unordered_map<std::string, uint32_t> files_;
+  uint32_t last_ = 0;
   bool has_odd_total_ = false;
   int depth_ = 0;
   int skipped_ = 0;
@@ -202,14 +204,13 @@ Result<ShardIndex> parse_shard_index(const std::string& name, ByteView text) {
   const size_t valid = utf8_valid_prefix(text);
   if (valid != text.size())
     return fail(Errc::index_not_json, name, name + ": byte " + std::to_string(valid) + " is not UTF-8");
-  // The lexer would take a raw NUL for the end of the text.
+  // Told apart from other syntax errors, because editors hide it.
   if (std::find(text.begin(), text.end(), uint8_t{0}) != text.end())
     return fail(Errc::index_not_json, name, name + ": it holds a NUL byte");
   ShardIndex index;
   index.name = name;
   IndexHandler handler(index);
-  const char* const begin = reinterpret_cast<const char*>(text.data());
-  nlohmann::json::sax_parse(begin, begin + text.size(), &handler);
+  json_scan({reinterpret_cast<const char*>(text.data()), text.size()}, handler);
   if (handler.error) return tl::unexpected(std::move(*handler.error));
   if (!handler.has_map) return fail(Errc::index_not_json, name, name + ": it has no weight_map");
   if (index.size() == 0) return fail(Errc::index_not_json, name, name + ": its weight_map is empty");
