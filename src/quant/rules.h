@@ -69,8 +69,10 @@ const Scheme& scheme(std::string_view id);
 /// The scheme that a marker's format names; empty when the marker describes plain fp8.
 std::string_view scheme_of_marker(std::string_view format);
 
+// Asked of every name for every rule, so one character decides nearly always.
 inline bool ends_with(std::string_view text, std::string_view suffix) {
-  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+  if (suffix.empty()) return true;
+  return text.size() >= suffix.size() && text[text.size() - suffix.size()] == suffix.front() && text.ends_with(suffix);
 }
 
 /// What stands before a suffix that the name is known to end with.

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/json_scan.h"
+#include "base/name_table.h"
 #include "base/utf8.h"
 
 namespace wb {
@@ -299,17 +300,14 @@ std::string range_text(const TensorEntry& tensor) {
 
 // README: "Duplicate keys are disallowed". The crate keeps the last one; we refuse (section 1.6).
 void find_duplicates(Header& header) {
-  std::vector<const TensorEntry*> by_name;
-  by_name.reserve(header.tensors.size());
-  for (const TensorEntry& tensor : header.tensors) by_name.push_back(&tensor);
-  std::stable_sort(by_name.begin(), by_name.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
-  const auto twice = std::adjacent_find(by_name.begin(), by_name.end(),
-                                        [](const auto* a, const auto* b) { return a->name == b->name; });
-  if (twice != by_name.end() && !header.error) {
-    const TensorEntry& first = **twice;
-    header.error = Error{
-        Errc::duplicate_tensor, first.name,
-        "duplicate tensor name `" + first.name + "`: bytes " + range_text(first) + " and " + range_text(**(twice + 1))};
+  NameTable names;
+  const auto twice = names.build(static_cast<uint32_t>(header.tensors.size()),
+                                 [&](uint32_t i) -> std::string_view { return header.tensors[i].name; });
+  if (twice && !header.error) {
+    const TensorEntry& first = header.tensors[twice->first];
+    header.error = Error{Errc::duplicate_tensor, first.name,
+                         "duplicate tensor name `" + first.name + "`: bytes " + range_text(first) + " and " +
+                             range_text(header.tensors[twice->second])};
   }
   std::vector<std::string_view> keys;
   for (const auto& [key, value] : header.metadata) keys.push_back(key);

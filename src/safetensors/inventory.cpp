@@ -40,21 +40,13 @@ void Inventory::merge_metadata(Metadata&& more) {
 }
 
 std::string_view Inventory::build_index() {
-  by_name_.resize(tensors.size());
-  for (uint32_t i = 0; i < tensors.size(); ++i) by_name_[i] = i;
-  std::sort(by_name_.begin(), by_name_.end(),
-            [this](uint32_t a, uint32_t b) { return tensors[a].name < tensors[b].name; });
-  for (size_t i = 1; i < by_name_.size(); ++i) {
-    if (tensors[by_name_[i]].name == tensors[by_name_[i - 1]].name) return tensors[by_name_[i]].name;
-  }
-  return {};
+  const auto name_of = [this](uint32_t index) -> std::string_view { return tensors[index].name; };
+  const auto twice = by_name_.build(static_cast<uint32_t>(tensors.size()), name_of);
+  return twice ? name_of(twice->first) : std::string_view();
 }
 
 int64_t Inventory::find_index(std::string_view name) const {
-  const auto at =
-      std::lower_bound(by_name_.begin(), by_name_.end(), name,
-                       [this](uint32_t index, std::string_view wanted) { return tensors[index].name < wanted; });
-  return at != by_name_.end() && tensors[*at].name == name ? static_cast<int64_t>(*at) : -1;
+  return by_name_.find(name, [this](uint32_t index) -> std::string_view { return tensors[index].name; });
 }
 
 const Tensor* Inventory::find(std::string_view name) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/name_table.h"
 #include "safetensors/header.h"
 
 namespace wb {
@@ -45,7 +46,7 @@ class Inventory {
   /// sources, or an empty view.
   std::string_view build_index();
 
-  /// The tensor of this exact name, or null. O(log tensors); needs build_index.
+  /// The tensor of this exact name, or null. Needs build_index.
   const Tensor* find(std::string_view name) const;
   /// The same as an index into `tensors`, or -1.
   int64_t find_index(std::string_view name) const;
@@ -55,7 +56,7 @@ class Inventory {
  private:
   void merge_metadata(Metadata&& more);
 
-  std::vector<uint32_t> by_name_;
+  NameTable by_name_;
 };
 
 }  // namespace wb

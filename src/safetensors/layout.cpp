@@ -35,9 +35,12 @@ class Layout {
       : header_(header), header_bytes_(header_bytes), data_bytes_(data_bytes) {}
 
   void check() {
-    std::stable_sort(header_.tensors.begin(), header_.tensors.end(), [](const TensorEntry& a, const TensorEntry& b) {
+    const auto before = [](const TensorEntry& a, const TensorEntry& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
-    });
+    };
+    // Nearly every writer lists tensors as they lie; a sort would hold all of them twice.
+    if (!std::is_sorted(header_.tensors.begin(), header_.tensors.end(), before))
+      std::stable_sort(header_.tensors.begin(), header_.tensors.end(), before);
     uint64_t covered = 0;  // everything before this offset belongs to exactly one tensor
     const TensorEntry* last = nullptr;
     for (TensorEntry& tensor : header_.tensors) {
@@ -55,6 +58,7 @@ class Layout {
   }
 
   void check_range(const TensorEntry& tensor, uint64_t covered, const TensorEntry* last) {
+    if (tensor.begin == covered && tensor.begin <= tensor.end) return;  // without making the words for all others
     const std::string range = std::to_string(tensor.begin) + ".." + std::to_string(tensor.end);
     if (tensor.end < tensor.begin) {
       refuse(Errc::offsets_reversed, tensor.name, "`" + tensor.name + "` ends before it begins: bytes " + range);
@@ -81,8 +85,9 @@ class Layout {
     tensor.elements = *elements;
     if (!tensor.dtype) return;  // refused already: unknown_dtype
     const DtypeInfo& info = dtype_info(*tensor.dtype);
-    const std::string what = "`" + tensor.name + "` is " + std::string(info.name) + " " + shape_text(tensor.shape);
     const SizeResult size = tensor_bytes(*tensor.dtype, *elements);
+    if (!size.error && size.bytes == tensor.end - tensor.begin) return;
+    const std::string what = "`" + tensor.name + "` is " + std::string(info.name) + " " + shape_text(tensor.shape);
     if (size.error == Errc::shape_overflow) {
       refuse(Errc::shape_overflow, tensor.name, what + ", more than 2^64 bits");
     } else if (size.error) {

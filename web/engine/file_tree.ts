@@ -37,38 +37,13 @@ export async function layOutTree(core: Core, tree: FileTree): Promise<Layout> {
   for (const file of tree.files) {
     const name = baseName(file.path);
     if (isIndex(name) && file.size <= INDEX_BYTES_MAX) {
-      const names = namesInIndex(core, name, await tree.read(file));
+      const names = core.indexedFiles(name, await tree.read(file));
       if (names.length > 0) indexed.set(file.path, names);
     } else if (name === 'model_index.json' && file.size <= SIDE_FILE_BYTES_MAX) {
       components.set(file.path, componentsNamed(new TextDecoder().decode(await tree.read(file))));
     }
   }
   return layOut(tree.files, { indexed, components });
-}
-
-/**
- * The files of an index. A sound one is told by JSON.parse in a fifth of the time; whatever is odd about it is for the core
- * to find, which reads it anyway when it is opened.
- */
-function namesInIndex(core: Core, name: string, bytes: Uint8Array): string[] {
-  return plainIndexNames(bytes) ?? core.indexedFiles(name, bytes);
-}
-
-export function plainIndexNames(bytes: Uint8Array): string[] | null {
-  try {
-    const { weight_map: map } = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as IndexJson;
-    if (typeof map !== 'object' || map === null || Array.isArray(map)) return null;
-    const names = new Set<unknown>(Object.values(map));
-    const isPlain = (each: unknown): each is string => typeof each === 'string' && /^[\w.-]+\.safetensors$/.test(each);
-    const plain = [...names].filter(isPlain);
-    return plain.length === names.size ? plain : null;
-  } catch {
-    return null;
-  }
-}
-
-interface IndexJson {
-  weight_map?: unknown;
 }
 
 /** The choice of that name; without a name the one that needs no asking. Errc: choice_needed, not_found. */
