@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_chars.h"
+
 namespace wb {
 
 /// A string of the text. `text` is good until the handler returns.
@@ -48,13 +50,12 @@ class JsonScanner {
   enum class Open : uint8_t { object, array };
 
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-  // What ends the plain part of a string.
-  static bool is_special(char c) { return c == '"' || c == '\\' || static_cast<uint8_t>(c) < 0x20; }
 
   char peek() const { return at_ == end_ ? '\0' : *at_; }
   void skip_space() {
     while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
   }
+  void skip_plain() { at_ += plain_json_prefix({at_, static_cast<size_t>(end_ - at_)}); }
   bool wrong() {
     handler_.syntax_error(static_cast<uint64_t>(at_ - begin_));
     return false;
@@ -127,14 +128,14 @@ class JsonScanner {
   // At the opening quote. A plain string, as nearly all are, is a view into the text.
   std::optional<JsonString> read_string() {
     const char* const start = ++at_;
-    while (at_ != end_ && !is_special(*at_)) ++at_;
-    if (peek() == '"' && at_ != end_) return JsonString{{start, static_cast<size_t>(at_++ - start)}, false};
+    skip_plain();
+    if (peek() == '"') return JsonString{{start, static_cast<size_t>(at_++ - start)}, false};
     decoded_.assign(start, at_);
     while (at_ != end_ && *at_ == '\\') {
       const size_t read = json_unescape({at_ + 1, static_cast<size_t>(end_ - at_ - 1)}, decoded_);
       if (read == 0) break;
       const char* const plain = at_ += 1 + read;
-      while (at_ != end_ && !is_special(*at_)) ++at_;
+      skip_plain();
       decoded_.append(plain, at_);
     }
     if (at_ == end_ || *at_ != '"') {

@@ -1,19 +1,11 @@
 #include "base/json_writer.h"
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
+
+#include "base/float_text.h"
+#include "base/json_chars.h"
 
 namespace wb {
-
-void JsonWriter::separate() {
-  if (after_key_) {
-    after_key_ = false;
-  } else if (!first_) {
-    out_ += ',';
-  }
-  first_ = false;
-}
 
 JsonWriter& JsonWriter::open(char bracket) {
   separate();
@@ -33,12 +25,12 @@ JsonWriter& JsonWriter::close(char bracket) {
 void JsonWriter::quote(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out_ += '"';
-  size_t plain = 0;  // where the run begins that needs no escape
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\') continue;
-    out_.append(text, plain, i - plain);
-    plain = i + 1;
+  for (;;) {
+    const size_t plain = plain_json_prefix(text);
+    out_.append(text.data(), plain);
+    if (plain == text.size()) break;
+    const char c = text[plain];
+    text.remove_prefix(plain + 1);
     switch (c) {
       case '"': out_ += "\\\""; break;
       case '\\': out_ += "\\\\"; break;
@@ -53,7 +45,6 @@ void JsonWriter::quote(std::string_view text) {
         out_ += kHex[c & 15];
     }
   }
-  out_.append(text, plain, text.size() - plain);
   out_ += '"';
 }
 
@@ -107,16 +98,6 @@ JsonWriter& JsonWriter::value(float number) {
   separate();
   out_ += float_text(number);
   return *this;
-}
-
-// libc++ 14 has no to_chars for floats: try 6..9 significant digits, 9 always round-trip.
-std::string float_text(float number) {
-  char text[32];
-  for (int digits = 6; digits <= 9; ++digits) {
-    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(number));
-    if (std::strtof(text, nullptr) == number) break;
-  }
-  return text;
 }
 
 }  // namespace wb

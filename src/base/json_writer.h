@@ -3,13 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
 namespace wb {
-
-/// The shortest decimal text that reads back as this finite float.
-std::string float_text(float number);
 
 class JsonWriter {
  public:
@@ -22,6 +20,22 @@ class JsonWriter {
 
   /// The next value belongs to this key. `name` must be valid UTF-8.
   JsonWriter& key(std::string_view name);
+  /// The same of a name of ours, in which nothing needs an escape.
+  template <size_t N>
+  JsonWriter& key(const char (&name)[N]) {
+    char text[N + 3];  // in one piece: the string's own bookkeeping costs more than the bytes
+    size_t size = 0;
+    if (!first_ && !after_key_) text[size++] = ',';
+    text[size++] = '"';
+    std::memcpy(text + size, name, N - 1);
+    size += N - 1;
+    text[size++] = '"';
+    text[size++] = ':';
+    out_.append(text, size);
+    first_ = false;
+    after_key_ = true;
+    return *this;
+  }
 
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
@@ -34,15 +48,18 @@ class JsonWriter {
   /// JSON has no spelling for them.
   JsonWriter& value(float number);
 
-  template <class T>
-  JsonWriter& field(std::string_view name, const T& content) {
+  template <class Name, class T>
+  JsonWriter& field(const Name& name, const T& content) {
     return key(name).value(content);
   }
 
  private:
   JsonWriter& open(char bracket);
   JsonWriter& close(char bracket);
-  void separate();
+  void separate() {
+    if (!first_ && !after_key_) out_ += ',';
+    first_ = after_key_ = false;
+  }
   void quote(std::string_view text);
   void digits(uint64_t number);
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/json_writer.h"
+#include "base/float_text.h"
 #include "quant/pairs.h"
 
 namespace wb {
@@ -113,11 +113,11 @@ const std::string& pair_name(const Inventory& inventory, const Pair& pair) {
 
 namespace {
 
-void renew(Pair& pair, Errc code, uint64_t count, const std::string& where, const std::string& message) {
-  pair.issues.erase(
-      std::remove_if(pair.issues.begin(), pair.issues.end(), [code](const Error& issue) { return issue.code == code; }),
-      pair.issues.end());
-  if (count > 0) pair.issues.push_back({code, where, message});
+// `message()` is asked for only when there is something to say: nearly always there is not.
+template <class Message>
+void renew(Pair& pair, Errc code, uint64_t count, const std::string& where, Message&& message) {
+  std::erase_if(pair.issues, [code](const Error& issue) { return issue.code == code; });
+  if (count > 0) pair.issues.push_back({code, where, message()});
 }
 
 // NVFP4 gives a block of 16 zeros, and the padding of its tiles, a scale of zero; LLM.int8 gives it to every row
@@ -138,10 +138,11 @@ bool pads_scales(const Pair& pair) {
 void check_float_pair(const std::string& name, const std::string& scale, const ScaleStats* stats, Pair& pair) {
   const bool dummy = stats && stats->nan == 0 && stats->min == 1 && stats->max == 1;
   renew(pair, Errc::dummy_scale, dummy, name,
-        "`" + scale + "` is exactly 1 beside a weight that is not quantized; it is left out");
-  renew(pair, Errc::scale_on_float_weight, !dummy, name,
-        "`" + name + "` is not quantized, but `" + scale + "` stands beside it" +
-            (stats ? " with values from " + float_text(stats->min) + " to " + float_text(stats->max) : ""));
+        [&] { return "`" + scale + "` is exactly 1 beside a weight that is not quantized; it is left out"; });
+  renew(pair, Errc::scale_on_float_weight, !dummy, name, [&] {
+    return "`" + name + "` is not quantized, but `" + scale + "` stands beside it" +
+           (stats ? " with values from " + float_text(stats->min) + " to " + float_text(stats->max) : "");
+  });
 }
 
 // The second level of NVFP4 has few values and every one counts.
@@ -174,8 +175,10 @@ void check_magnitude(const SmallValues& values, const ScaleStats& stats, const s
     largest *= most;
   }
   renew(pair, Errc::magnitude_implausible,
-        stats.infinite == 0 && std::isfinite(largest) && largest > kPlausibleMagnitude, name,
-        "`" + name + "`: the largest code times the largest value of `" + scale + "` would be " + float_text(largest));
+        stats.infinite == 0 && std::isfinite(largest) && largest > kPlausibleMagnitude, name, [&] {
+          return "`" + name + "`: the largest code times the largest value of `" + scale + "` would be " +
+                 float_text(largest);
+        });
 }
 
 }  // namespace
@@ -191,17 +194,18 @@ void check_scale_values(const Inventory& inventory, const SmallValues& values, P
       continue;
     }
     if (!stats) continue;
-    const std::string of = " of the " + std::to_string(stats->read) + " values of `" + scale + "` ";
-    const auto message = [&](uint64_t count, const char* what) {
-      return "`" + name + "`: " +
-             (stats->read == 1 ? "`" + scale + "` is " : std::to_string(count) + of + (count == 1 ? "is " : "are ")) +
-             what;
+    const auto check = [&](Errc code, uint64_t count, const char* what) {
+      renew(pair, code, count, name, [&] {
+        const std::string of = std::to_string(count) + " of the " + std::to_string(stats->read) + " values of `";
+        return "`" + name +
+               "`: " + (stats->read == 1 ? "`" + scale + "` is " : of + scale + "` " + (count == 1 ? "is " : "are ")) +
+               what;
+      });
     };
-    if (!zero_scale_is_natural(pair.scheme) && !pads_scales(pair))
-      renew(pair, Errc::scale_zero, stats->zero, name, message(stats->zero, "zero"));
-    renew(pair, Errc::scale_negative, stats->negative, name, message(stats->negative, "negative"));
-    renew(pair, Errc::scale_infinite, stats->infinite, name, message(stats->infinite, "infinite"));
-    renew(pair, Errc::scale_nan, stats->nan, name, message(stats->nan, "NaN"));
+    if (!zero_scale_is_natural(pair.scheme) && !pads_scales(pair)) check(Errc::scale_zero, stats->zero, "zero");
+    check(Errc::scale_negative, stats->negative, "negative");
+    check(Errc::scale_infinite, stats->infinite, "infinite");
+    check(Errc::scale_nan, stats->nan, "NaN");
     if (pair.state() != PairState::refused) check_magnitude(values, *stats, name, scale, pair);
     if (pair.global_scale != kNoTensor) check_global_scale(inventory, values, pair);
   }

@@ -12,8 +12,6 @@
 namespace wb {
 namespace {
 
-constexpr std::string_view kOffsetsField = "\"data_offsets\"";
-
 class HeaderHandler {
  public:
   explicit HeaderHandler(Header& header) : header_(header) {}
@@ -31,7 +29,7 @@ class HeaderHandler {
 
   bool unsigned_number(uint64_t number) {
     if (where_ == Where::shape) {
-      entry_.shape.push_back(number);
+      dims_.push_back(number);
       return true;
     }
     if (where_ == Where::offsets) {
@@ -108,6 +106,7 @@ class HeaderHandler {
         if (slot_ == Slot::unknown) return skip();
         where_ = slot_ == Slot::shape ? Where::shape : Where::offsets;
         offsets_ = 0;
+        dims_.clear();
         return true;
       case Where::metadata: return bad_metadata("an array");
       case Where::shape:
@@ -120,6 +119,7 @@ class HeaderHandler {
   bool end_array() {
     --depth_;
     if (where_ == Where::skipped) return unskip();
+    if (where_ == Where::shape) entry_.shape.assign(dims_.begin(), dims_.end());
     const bool short_offsets = where_ == Where::offsets && offsets_ != 2;
     where_ = Where::entry;
     return short_offsets ? bad_entry("data_offsets has " + std::to_string(offsets_) + " numbers, not 2") : true;
@@ -272,6 +272,7 @@ class HeaderHandler {
   Slot slot_ = Slot::tensor;
   std::string key_;
   TensorEntry entry_;
+  Shape dims_;  // of the shape being read, so that each tensor's own list is made once and to measure
   std::unordered_set<std::string> unknown_fields_;
   uint8_t seen_ = 0;
   int offsets_ = 0;
@@ -291,6 +292,18 @@ void note_white_space(ByteView text, Header& header) {
       header.warnings.push_back({Errc::unusual_padding, {}, "the header is padded with other white space than spaces"});
       return;
     }
+  }
+}
+
+// Editors show neither a byte order mark nor a NUL; both are syntax errors.
+void name_hidden_bytes(ByteView text, Header& header) {
+  if (!header.error || header.error->code != Errc::header_not_json) return;
+  const bool bom = text.size() >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF;
+  const auto nul = std::find(text.begin(), text.end(), uint8_t{0});
+  if (bom) {
+    header.error->message = "the header starts with a byte order mark";
+  } else if (nul != text.end()) {
+    header.error->message = "byte " + std::to_string(nul - text.begin()) + " of the header is NUL";
   }
 }
 
@@ -336,24 +349,12 @@ Header parse_header(ByteView text) {
     header.error = Error{Errc::header_not_utf8, {}, "byte " + std::to_string(valid) + " of the header is not UTF-8"};
     return header;
   }
-  // Told apart from other syntax errors, because editors hide both.
-  const bool bom = text.size() >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF;
-  const auto nul = std::find(text.begin(), text.end(), uint8_t{0});
-  if (bom || nul != text.end()) {
-    header.error = Error{Errc::header_not_json,
-                         {},
-                         bom ? std::string("the header starts with a byte order mark")
-                             : "byte " + std::to_string(nul - text.begin()) + " of the header is NUL"};
-    return header;
-  }
   // An upper bound of the tensors, so that a long list need not be copied while it grows.
-  const std::string_view chars(reinterpret_cast<const char*>(text.data()), text.size());
-  size_t entries = 0;
-  for (size_t at = chars.find(kOffsetsField); at != std::string_view::npos; at = chars.find(kOffsetsField, at + 1))
-    ++entries;
-  header.tensors.reserve(std::min<size_t>(entries, kTensorsMax));
+  const auto objects = std::count(text.begin(), text.end(), uint8_t{'{'});
+  header.tensors.reserve(std::min<size_t>(static_cast<size_t>(objects), kTensorsMax));
   HeaderHandler handler(header);
-  json_scan(chars, handler);
+  json_scan({reinterpret_cast<const char*>(text.data()), text.size()}, handler);
+  name_hidden_bytes(text, header);
   note_white_space(text, header);
   find_duplicates(header);
   return header;

@@ -19,8 +19,11 @@ std::string report_reply(const Inspection& inspection, const Pairing& pairing, c
                          const ModelFacts& model, const std::vector<Error>& warnings, const ShardSet* set);
 
 /// Rows [first, first + count), as far as there are any.
-std::string tensors_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);
-std::string pairs_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count);
+/// Pages of rows into `reply`, whose memory the next page uses again.
+void tensors_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count,
+                   std::string& reply);
+void pairs_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count,
+                 std::string& reply);
 
 /// `fingerprint`: plan_fingerprint (resumption.h).
 std::string plan_reply(const Plan& plan, uint64_t fingerprint);

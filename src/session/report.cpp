@@ -220,17 +220,15 @@ class Report {
                                                              {Role::kv_scale, "KV-cache scales"},
                                                              {Role::marker, "markers"}};
     for (const auto& [role, group] : kGroups) {
-      std::vector<std::string_view> names;
-      for (uint32_t i = 0; i < inventory_.tensors.size(); ++i) {
-        if (pairing_.roles[i] == role) names.push_back(inventory_.tensors[i].name);
+      const auto count = static_cast<uint64_t>(std::count(pairing_.roles.begin(), pairing_.roles.end(), role));
+      if (count == 0) continue;
+      json_.begin_object().field("group", group).field("count", count).key("names").begin_array();
+      size_t left = kNamesMax;
+      for (size_t i = 0; i < inventory_.tensors.size() && left > 0; ++i) {
+        if (pairing_.roles[i] != role) continue;
+        json_.value(std::string_view(inventory_.tensors[i].name));
+        --left;
       }
-      if (names.empty()) continue;
-      json_.begin_object()
-          .field("group", group)
-          .field("count", static_cast<uint64_t>(names.size()))
-          .key("names")
-          .begin_array();
-      for (size_t i = 0; i < names.size() && i < kNamesMax; ++i) json_.value(names[i]);
       json_.end_array().end_object();
     }
     json_.end_array();

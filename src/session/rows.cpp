@@ -112,24 +112,24 @@ std::pair<uint32_t, uint32_t> clip(uint64_t first, uint64_t count, size_t size) 
 
 }  // namespace
 
-std::string tensors_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count) {
-  std::string text;
-  JsonWriter json(text);
+void tensors_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count,
+                   std::string& reply) {
+  reply.clear();
+  JsonWriter json(reply);
   json.begin_array();
   const auto [begin, end] = clip(first, count, inspection.inventory.tensors.size());
   for (uint32_t i = begin; i < end; ++i) write_tensor(json, inspection, pairing, i);
   json.end_array();
-  return text;
 }
 
-std::string pairs_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count) {
-  std::string text;
-  JsonWriter json(text);
+void pairs_reply(const Inspection& inspection, const Pairing& pairing, uint64_t first, uint64_t count,
+                 std::string& reply) {
+  reply.clear();
+  JsonWriter json(reply);
   json.begin_array();
   const auto [begin, end] = clip(first, count, pairing.pairs.size());
   for (uint32_t i = begin; i < end; ++i) write_pair(json, inspection, pairing.pairs[i]);
   json.end_array();
-  return text;
 }
 
 }  // namespace wb

@@ -256,12 +256,12 @@ Reply Session::report() {
 }
 
 Reply Session::tensors(uint64_t first, uint64_t count) {
-  reply_ = tensors_reply(inspection_, pairing_, first, count);
+  tensors_reply(inspection_, pairing_, first, count, reply_);
   return Reply::ok;
 }
 
 Reply Session::pairs(uint64_t first, uint64_t count) {
-  reply_ = pairs_reply(inspection_, pairing_, first, count);
+  pairs_reply(inspection_, pairing_, first, count, reply_);
   return Reply::ok;
 }
 

@@ -1,8 +1,14 @@
+#include "base/json_writer.h"
+
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/json_writer.h"
+#include "base/bytes.h"
+#include "base/float_text.h"
 
 using namespace wb;
 
@@ -45,6 +51,50 @@ TEST_CASE("json_writer: containers, commas and keys") {
       .end_array();
   json.field("d", int64_t{-5}).field("e", false).end_object();
   CHECK(out == R"({"a":[],"b":{},"c":[1,true,["x"],18446744073709551615],"d":-5,"e":false})");
+}
+
+namespace {
+
+// What float_text() is by definition.
+std::string shortest(float number) {
+  char text[32];
+  for (int digits = 6; digits <= 9; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(number));
+    if (std::strtof(text, nullptr) == number) break;
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "float_text: the same as printf and strtof, over all exponents, at powers of two and ten and their neighbours") {
+  const auto check = [](float number) {
+    for (const float each : {number, -number}) {
+      if (float_text(each) != shortest(each)) CHECK(float_text(each) == shortest(each));
+    }
+  };
+  const auto around = [&](float number) {
+    float below = number;
+    float above = number;
+    for (int i = 0; i < 8; ++i, below = std::nextafter(below, 0.0f), above = std::nextafter(above, 1e30f)) {
+      check(below);
+      check(above);
+    }
+  };
+  for (int exponent = -149; exponent <= 127; ++exponent) around(std::ldexp(1.0f, exponent));
+  for (int exponent = -12; exponent <= 9; ++exponent) around(static_cast<float>(std::pow(10.0, exponent)));
+  for (int i = 0; i < 2000; ++i) check(static_cast<float>(i) / 1000);
+  uint64_t state = 88172645463325252;
+  for (int i = 0; i < 60000; ++i) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    // mostly the exponents that have the quick way
+    const auto exponent = static_cast<uint32_t>(i % 4 == 0 ? state >> 40 : 100 + (state >> 40) % 50) & 0xFF;
+    if (exponent == 0xFF) continue;
+    check(bit_cast<float>(exponent << 23 | (static_cast<uint32_t>(state) & 0x7FFFFF)));
+  }
 }
 
 TEST_CASE("json_writer: floats read back as themselves") {

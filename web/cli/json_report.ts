@@ -4,6 +4,8 @@ import type { Report } from '../engine/report';
 import { PAGE_ROWS } from './pages';
 import type { Print } from './print';
 
+const EMPTY_LIST_BYTES = 2;
+
 export async function printReportJson(checkpoint: Checkpoint, report: Report, print: Print): Promise<void> {
   // A refusal stands first, where a person sees it too.
   const { error, ...rest } = report;
@@ -17,9 +19,10 @@ export async function printReportJson(checkpoint: Checkpoint, report: Report, pr
 async function printRows(kind: 'tensors' | 'pairs', checkpoint: Checkpoint, print: Print): Promise<void> {
   await print(`,"${kind}":[`);
   for (let first = 0; ; first += PAGE_ROWS) {
-    const rows = checkpoint.rowsText(kind, first, PAGE_ROWS).slice(1, -1);
-    if (rows === '') break;
-    await print(first === 0 ? rows : `,${rows}`);
+    const list = checkpoint.rowsBytes(kind, first, PAGE_ROWS);
+    if (list.length === EMPTY_LIST_BYTES) break;
+    if (first > 0) await print(',');
+    await print(list.subarray(1, -1));
   }
   await print(']');
 }

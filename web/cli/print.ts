@@ -1,6 +1,6 @@
 // Standard output with back-pressure: a report of 500,000 tensors goes out page by page.
 
-export type Print = (text: string) => Promise<void>;
+export type Print = (text: string | Uint8Array) => Promise<void>;
 
 /** A reader that went away (`| head`) is no failure of ours. */
 export function quietOnClosedPipe(): void {
@@ -10,7 +10,7 @@ export function quietOnClosedPipe(): void {
   });
 }
 
-export function printOut(text: string): Promise<void> {
+export function printOut(text: string | Uint8Array): Promise<void> {
   if (process.stdout.write(text)) return Promise.resolve();
   return new Promise((resolve) => process.stdout.once('drain', resolve));
 }

@@ -160,10 +160,9 @@ export class Session {
     return this.#unwrap<RamReply>(this.#core.ram(JSON.stringify(request)));
   }
 
-  /** The same rows as JSON text, for who only passes them on: parsing 300,000 of them takes seconds. */
-  rowsText(kind: 'tensors' | 'pairs', first: number, count: number): string {
-    this.#done(kind === 'tensors' ? this.#core.tensors(first, count) : this.#core.pairs(first, count));
-    return this.#text();
+  /** The same rows as JSON in UTF-8, for who only passes them on: parsing 300,000 of them takes seconds. */
+  rowsBytes(kind: 'tensors' | 'pairs', first: number, count: number): Uint8Array {
+    return this.#bytes(kind === 'tensors' ? this.#core.tensors(first, count) : this.#core.pairs(first, count));
   }
 
   plan(): PlanReply {

@@ -108,8 +108,8 @@ export class Checkpoint {
   }
 
   /** A page of rows as the text of a JSON array. */
-  rowsText(kind: 'tensors' | 'pairs', first: number, count: number): string {
-    return this.#session.rowsText(kind, first, count);
+  rowsBytes(kind: 'tensors' | 'pairs', first: number, count: number): Uint8Array {
+    return this.#session.rowsBytes(kind, first, count);
   }
 
   /** What a conversion would read and write, or what only a person can decide. Writes nothing. */
