@@ -116,6 +116,11 @@ fuzz: setup ## libFuzzer on the core, FUZZ_SECONDS=60 per target
 bench: setup ## kernels, native and wasm, GB/s
 	@scripts/bench.sh
 
+.PHONY: bench-header
+bench-header: page cli ## 300,000 tensors: the core's parse, `inspect --json` against json.loads, the page against JSON.parse
+	@NODE_PATH=/usr/share/nodejs cmake --build --preset wasm-release --target wb_header_bench
+	@node tests/bench/header_bench.mjs
+
 .PHONY: bench-browser memory-browser
 memory-browser: core ## memory of Chromium and Firefox while 1 GiB and 12 GiB (Firefox: 4) are converted; limits; 26 GiB of disk
 	@vite build --config tests/bench/browser/vite.config.ts --logLevel warn
@@ -131,6 +136,10 @@ bench-remote: cli ## a repo of 163 shards, 91,000 tensors over 50 ms: requests, 
 
 remote-big: cli ## 4 GiB converted straight from a server that drops the connection five times; 12 GiB of disk
 	@node tests/bench/remote_big.mjs --gib 4
+
+.PHONY: calibrate
+calibrate: cli ## predicted RAM against measured, each way of loading in a process of its own; PyPI, 1 to 4 GB, 15 minutes
+	@tests/conformance/ram/run.sh -- $(CLI)
 
 conformance: cli ## against torch and safetensors themselves; needs PyPI, 5.5 GB in build/venv; GOLDEN=1 renews tests/golden
 	@tests/conformance/run.sh $(if $(GOLDEN),--write-golden) -- $(CLI)

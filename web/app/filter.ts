@@ -36,12 +36,6 @@ export function filterTensors(tensors: readonly TensorRow[], dtype: string, text
   );
 }
 
-export function countStates(pairs: readonly PairRow[]): Record<PairState | 'all', number> {
-  const counts = { all: pairs.length, ok: 0, noted: 0, undecided: 0, refused: 0 };
-  for (const pair of pairs) counts[pair.state] += 1;
-  return counts;
-}
-
 /** The issues that occur among the pairs, most frequent first. */
 export function issuesOf(pairs: readonly PairRow[]): { code: ErrorCode; pairs: number }[] {
   const counts = new Map<ErrorCode, number>();

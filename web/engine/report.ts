@@ -86,6 +86,16 @@ export interface Decision {
   choices: { choice: string; meaning: string }[];
 }
 
+/** Weights and scales that take part in pairs, and all pairs by their state. */
+export interface PairCounts {
+  weights: number;
+  scales: number;
+  ok: number;
+  undecided: number;
+  refused: number;
+  noted: number;
+}
+
 export interface Report {
   format: 'weighbridge.report';
   version: 1;
@@ -108,14 +118,7 @@ export interface Report {
   bf16_data_bytes: number;
   dtypes: DtypeRow[];
   schemes: SchemeRow[];
-  pair_counts: {
-    weights: number;
-    scales: number;
-    ok: number;
-    undecided: number;
-    refused: number;
-    noted: number;
-  };
+  pair_counts: PairCounts;
   metadata: { key: string; value: string }[];
   /** side files that were read, and what they said about quantization */
   config: { name: string; says: string }[];

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Makes tests/golden/schemes anew, every golden by its scheme's own tool; then compares it with COMMAND.
 #   run.sh [MAKER ...] -- COMMAND [ARGUMENT ...]      MAKER: compressed_tensors, comfy_kitchen, ... (all of them by default)
-# Needs build/venv (tests/conformance/run.sh makes it) and PyPI once, about 0.6 GB in build/venv-schemes.
+# Needs PyPI once, about 0.6 GB in build/venv-schemes.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 build=$(readlink -f "$here/../../../build")
 venv=$build/venv-schemes
+"$here/../venv.sh"
 old=$venv/compressed-tensors-0.12.2
 if [[ ! $venv/.complete -nt $here/requirements.txt ]]; then
   "$build/venv/bin/python" -m venv "$venv"

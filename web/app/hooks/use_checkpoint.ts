@@ -21,8 +21,8 @@ export interface OpenCheckpoint {
   report: Report;
   tensors: readonly TensorRow[];
   pairs: readonly PairRow[];
-  /** which rows are here: pairs come first, then tensors; or why they did not come */
-  rows: 'none' | 'pairs' | 'all' | CoreError;
+  /** which rows are here: the first pairs, all pairs, then tensors; or why they did not come */
+  rows: 'none' | 'some' | 'pairs' | 'all' | CoreError;
 }
 
 export interface OpenPipeline {
@@ -234,9 +234,11 @@ async function openChoice(
 async function fetchRows(shown: OpenCheckpoint, show: (next: OpenCheckpoint) => void): Promise<void> {
   const { client } = shown;
   try {
-    const pairs = await allRows((first, count) => client.pairs(first, count));
-    show({ ...shown, pairs, rows: 'pairs' });
     // What is looked at first is there at once; all of 300,000 take a while.
+    const firstPairs = await client.pairs(0, PAGE_ROWS);
+    if (firstPairs.length === PAGE_ROWS) show({ ...shown, pairs: firstPairs, rows: 'some' });
+    const pairs = await allRows((first, count) => client.pairs(first, count), firstPairs);
+    show({ ...shown, pairs, rows: 'pairs' });
     const beginning = await client.tensors(0, PAGE_ROWS);
     show({ ...shown, pairs, tensors: beginning, rows: 'pairs' });
     const tensors = await allRows((first, count) => client.tensors(first, count), beginning);
@@ -246,10 +248,12 @@ async function fetchRows(shown: OpenCheckpoint, show: (next: OpenCheckpoint) => 
   }
 }
 
+/** `beginning` and what comes after it; a page that is not full is the last. */
 async function allRows<T>(
   page: (first: number, count: number) => Promise<T[]>,
-  beginning: readonly T[] = [],
-): Promise<T[]> {
+  beginning: readonly T[],
+): Promise<readonly T[]> {
+  if (beginning.length < PAGE_ROWS) return beginning;
   const all = [...beginning];
   while (all.length % PAGE_ROWS === 0) {
     const rows = await page(all.length, PAGE_ROWS);

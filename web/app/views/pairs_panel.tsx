@@ -1,8 +1,8 @@
 // Every quantized weight with what scales it: counts, filters, the table, the details of one pair.
 import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
-import type { PairRow, PairState, SchemeRow } from '../../engine/report';
+import type { PairCounts, PairRow, PairState, SchemeRow } from '../../engine/report';
 import { formatCount, formatDecimal } from '../../engine/units';
-import { ALL_PAIRS, countStates, filterPairs, issuesOf, type PairFilter } from '../filter';
+import { ALL_PAIRS, filterPairs, issuesOf, type PairFilter } from '../filter';
 import { plural } from '../format';
 import type { OpenCheckpoint } from '../hooks/use_checkpoint';
 import { Chips } from '../parts/chips';
@@ -12,7 +12,7 @@ import { Section } from '../parts/section';
 import { PairDetails } from './pair_details';
 import { PairsTable } from './pairs_table';
 
-const STATES: readonly (PairState | 'all')[] = ['all', 'ok', 'noted', 'undecided', 'refused'];
+const STATES: readonly PairState[] = ['ok', 'noted', 'undecided', 'refused'];
 
 export function PairsPanel({ checkpoint }: { checkpoint: OpenCheckpoint }): ReactNode {
   const { report, pairs, rows } = checkpoint;
@@ -26,7 +26,11 @@ export function PairsPanel({ checkpoint }: { checkpoint: OpenCheckpoint }): Reac
     <Section title="Pairs" says={`${plural(weights, 'quantized weight')}, ${plural(scales, 'scale')}, ${open}`}>
       <Schemes schemes={report.schemes} />
       {typeof rows === 'object' && <Fault issue={rows} />}
-      {rows === 'none' ? <p className="soft">Reading the list of pairs…</p> : <PairsBrowser pairs={pairs} />}
+      {rows === 'none' ? (
+        <p className="soft">Reading the list of pairs…</p>
+      ) : (
+        <PairsBrowser pairs={pairs} counts={report.pair_counts} isReading={rows === 'some'} />
+      )}
     </Section>
   );
 }
@@ -48,24 +52,31 @@ function Schemes({ schemes }: { schemes: SchemeRow[] }): ReactNode {
   );
 }
 
-function PairsBrowser({ pairs }: { pairs: readonly PairRow[] }): ReactNode {
+interface PairsBrowserProps {
+  pairs: readonly PairRow[];
+  /** of all pairs, also those that are still being read */
+  counts: PairCounts;
+  /** the others are on their way */
+  isReading: boolean;
+}
+
+function PairsBrowser({ pairs, counts, isReading }: PairsBrowserProps): ReactNode {
   const [filter, setFilter] = useState<PairFilter>(ALL_PAIRS);
   const [opened, setOpened] = useState<PairRow | null>(null);
   const wanted = useDeferredValue(filter);
   const shown = useMemo(() => filterPairs(pairs, wanted), [pairs, wanted]);
-  const counts = useMemo(() => countStates(pairs), [pairs]);
-  const issues = useMemo(() => issuesOf(pairs), [pairs]);
+  const all = counts.ok + counts.noted + counts.undecided + counts.refused;
+  const issues = useMemo(() => (isReading ? [] : issuesOf(pairs)), [pairs, isReading]);
 
   return (
     <>
       <div className="toolbar">
         <Chips
           label="Pairs by state"
-          chips={STATES.filter((state) => state === 'all' || counts[state] > 0).map((state) => ({
-            id: state,
-            label: state,
-            count: counts[state],
-          }))}
+          chips={[
+            { id: 'all', label: 'all', count: all },
+            ...STATES.filter((state) => counts[state] > 0).map((id) => ({ id, label: id, count: counts[id] })),
+          ]}
           value={filter.state}
           onChange={(state) => setFilter({ ...filter, state })}
         />
@@ -82,9 +93,8 @@ function PairsBrowser({ pairs }: { pairs: readonly PairRow[] }): ReactNode {
         )}
         <SearchBox label="Search pairs" value={filter.text} onChange={(text) => setFilter({ ...filter, text })} />
         <p className="soft toolbar-count" role="status">
-          {shown.length === pairs.length
-            ? plural(pairs.length, 'pair')
-            : `${formatCount(shown.length)} of ${plural(pairs.length, 'pair')}`}
+          {shown.length === all ? plural(all, 'pair') : `${formatCount(shown.length)} of ${plural(all, 'pair')}`}
+          {isReading && ', the others are being read…'}
         </p>
       </div>
       <PairsTable pairs={shown} opened={opened} onOpen={setOpened} />
