@@ -85,6 +85,28 @@ test('a thousand tiny tensors do not cost a thousand reads', async () => {
   expect(source.outstanding).toBe(0);
 });
 
+test('a header of 10 MB: 150,000 tensors in few reads, and at most five times its size more of the heap', async () => {
+  const tensors: Record<string, TestTensor> = {};
+  for (let at = 0; at < 75_000; at++) {
+    tensors[`model.layers.${at}.mlp.down_proj.weight`] = fp8Weight(1, 8);
+    tensors[`model.layers.${at}.mlp.down_proj.weight_scale`] = scalar((at + 1) / 75_000);
+  }
+  const file = safetensors(tensors);
+  const headerBytes = Number(new DataView(file.buffer).getBigUint64(0, true));
+  expect(headerBytes).toBeGreaterThan(8e6);
+  // a core of its own: this heap would hide what others grow by
+  const own = await loadCore(new URL('../../build/wasm-release/', import.meta.url));
+  const source = new CountingSource(new MemorySource('model.safetensors', file));
+  const checkpoint = await Checkpoint.open(own, { sources: [source], sideFiles: [] });
+  const sink = new MemorySink();
+  await checkpoint.convert(OPTIONS, sink, true);
+  await checkpoint.close();
+  const output = parseSafetensors(new Uint8Array(await sink.blob().arrayBuffer()));
+  expect(output.tensors.size).toBe(75_000);
+  expect(own.heapBytes).toBeLessThanOrEqual(64 * MIB + 5 * headerBytes);
+  expect(source.reads).toBeLessThanOrEqual(100);
+});
+
 test('inspecting reads headers and small tensors only', async () => {
   const file = safetensors({ 'a.weight': fp8Weight(4096, 4096), 'a.weight_scale': scalar(0.5) });
   const source = new CountingSource(new MemorySource('model.safetensors', file));
