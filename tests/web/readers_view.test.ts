@@ -1,7 +1,9 @@
 // "Who reads this file correctly": the order, the sentence, the words, and the tie to the rows of the RAM model.
 import { describe, expect, test } from 'vitest';
-import { orderReaders, readersSummary, readsWrong } from '../../web/app/readers_view';
+import { orderReaders, READER_OF_LOADER, readersSummary, readsWrong } from '../../web/app/readers_view';
+import { loadCore } from '../../web/cli/core_loader';
 import { readersText } from '../../web/cli/readers_text';
+import { Checkpoint } from '../../web/engine/pipeline';
 import {
   judgedWeights,
   type ReadAnswer,
@@ -9,6 +11,8 @@ import {
   type ReadOutcome,
   worstFinding,
 } from '../../web/engine/readers';
+import { MemorySource } from '../../web/engine/source';
+import { fp8Weight, safetensors, scalar } from './checkpoints';
 
 function row(reader: string, answer: ReadAnswer, change: Partial<ReaderRow> = {}): ReaderRow {
   const outcome: ReadOutcome =
@@ -82,4 +86,18 @@ test('the terminal says how many weights an answer concerns', () => {
   expect(text).toMatch(/right\s+good, v1\n/);
   expect(text).toMatch(/wrong\s+mixed, v1\s+scale ignored: noise, 2 of 7 weights/);
   expect(text).toContain('not known: dark');
+});
+
+test("the loaders and the readers that belong together are rows of the core's tables", async () => {
+  const core = await loadCore(new URL('../../build/wasm-release/', import.meta.url));
+  const file = safetensors({ 'a.weight': fp8Weight(16, 16), 'a.weight_scale': scalar(2) });
+  const checkpoint = await Checkpoint.open(core, { sources: [new MemorySource('m', file)], sideFiles: [] });
+  const { ram, readers } = checkpoint.report();
+  await checkpoint.close();
+  const loaders = ram.loaders.map(({ loader }) => loader);
+  const known = readers.map(({ reader }) => reader);
+  expect(loaders.length).toBeGreaterThan(10);
+  expect(known.length).toBeGreaterThan(10);
+  expect(Object.keys(READER_OF_LOADER).filter((loader) => !loaders.includes(loader))).toEqual([]);
+  expect(Object.values(READER_OF_LOADER).filter((reader) => !known.includes(reader))).toEqual([]);
 });

@@ -48,7 +48,7 @@ function sentence(word: string, titles: readonly string[]): string {
 }
 
 /** The readers of the same program and version as rows of the RAM model's loader table. */
-const READER_OF_LOADER: Record<string, string> = {
+export const READER_OF_LOADER: Readonly<Record<string, string>> = {
   invokeai_float32: 'invokeai',
   invokeai_bf16: 'invokeai',
   invokeai_in_place: 'invokeai',
