@@ -113,8 +113,14 @@ fuzz: setup ## libFuzzer on the core, FUZZ_SECONDS=60 per target
 	@cmake --build --preset fuzz
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
-bench: setup ## kernels, native and wasm, GB/s
+.PHONY: bench-kernels bench-cli
+bench: bench-kernels bench-header bench-cli bench-remote bench-browser ## all that is measured beside its yardsticks, into build/bench.md; 25 minutes, an idle machine
+
+bench-kernels: setup ## kernels, native and wasm, GB/s
 	@scripts/bench.sh
+
+bench-cli: cli ## the command line's conversion of 1 GiB against `cat in in > out`; 6 GB of disk
+	@node tests/bench/cli_bench.mjs
 
 .PHONY: bench-header
 bench-header: page cli ## 300,000 tensors: the core's parse, `inspect --json` against json.loads, the page against JSON.parse
@@ -138,7 +144,7 @@ remote-big: cli ## 4 GiB converted straight from a server that drops the connect
 	@node tests/bench/remote_big.mjs --gib 4
 
 .PHONY: calibrate
-calibrate: cli ## predicted RAM against measured, each way of loading in a process of its own; PyPI, 1 to 4 GB, 15 minutes
+calibrate: cli ## predicted RAM against measured, each way of loading in a process of its own; PyPI, 1 to 4 GB, 10 minutes
 	@tests/conformance/ram/run.sh -- $(CLI)
 
 conformance: cli ## against torch and safetensors themselves; needs PyPI, 5.5 GB in build/venv; GOLDEN=1 renews tests/golden

@@ -3,6 +3,7 @@
 // is broken.    make bench-remote
 import { fork, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { addToBench } from './bench_json.mjs';
 
 const LATENCY_MS = 50;
 const RUNS = 3;
@@ -81,6 +82,8 @@ const rows = [
   ['ratio', `${(time / bare).toFixed(2)} (at most ${LIMITS.time})`],
 ];
 for (const [name, value] of rows) console.log(`${name.padEnd(22)} ${value}`);
+const table = ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)].join('\n');
+addToBench('remote', { inspections, fetches }, table);
 const broken = [
   report.tensors !== tensors && `${report.tensors} tensors were read of ${tensors}`,
   requestsAShard > LIMITS.requestsAShard && 'too many requests',
