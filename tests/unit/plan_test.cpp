@@ -65,7 +65,7 @@ TEST_CASE("answers: the tensor before the code before the scheme") {
 }
 
 TEST_CASE("answers: a choice that is not offered names those that are") {
-  Answers answers({{"scale_missing", "apply"}});
+  Answers answers(std::vector<Assumption>{{"scale_missing", "apply"}});
   CHECK_FALSE(answers.answer(Errc::scale_missing, "a", "fp8_unscaled"));
   const Status wrong = answers.check();
   REQUIRE_FALSE(wrong);
