@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "kernels/nan_codes.h"
 #include "plan/output_files.h"
 
 namespace wb {
@@ -13,25 +14,6 @@ constexpr size_t kOutBytes = 4 * kWindowBytes;
 static_assert(kOutBytes >= 2 * kWindowBytes && kOutBytes >= 2 * kEmitElements && kTileReadBytes <= kWindowBytes);
 /// A tile of one-byte scales, widened.
 constexpr uint64_t kScaleFloats = kScaleTileBytes;
-
-// Codes that mean NaN; the rule of each format stands in dtypes.inc.
-uint64_t count_nan_codes(Codec codec, const uint8_t* codes, uint64_t n) {
-  uint64_t count = 0;
-  switch (codec) {
-    case Codec::F8_E4M3:
-      for (uint64_t i = 0; i < n; ++i) count += (codes[i] & 0x7F) == 0x7F;
-      break;
-    case Codec::F8_E5M2:
-      for (uint64_t i = 0; i < n; ++i) count += (codes[i] & 0x7F) > 0x7C;
-      break;
-    case Codec::F8_E4M3FNUZ:
-    case Codec::F8_E5M2FNUZ:
-      for (uint64_t i = 0; i < n; ++i) count += codes[i] == 0x80;
-      break;
-    default: break;  // integers and 4-bit floats have none
-  }
-  return count;
-}
 
 }  // namespace
 
@@ -169,7 +151,7 @@ Status Converter::run(const Op& op) {
   const uint64_t bytes = op.piece.end - op.piece.begin;
   uint8_t* const out = out_.data() + out_used_;
   if (step.action == Action::dequantize) {
-    outcomes_[op.piece.step].nan_codes += count_nan_codes(step.codec, payload, bytes);
+    outcomes_[op.piece.step].nan_codes += kernels::count_nan_codes(step.codec, payload, static_cast<size_t>(bytes));
     run_dequantize(op, step, payload);
   } else if (step.action == Action::cast) {
     const auto elements = static_cast<size_t>(bytes * 8 / codec_info(step.codec).bits);

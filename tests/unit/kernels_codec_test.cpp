@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "kernels/nan_codes.h"
 #include "kernels/numeric.h"
 #include "oracle/kernel_cases.h"
 #include "oracle/numbers.h"
@@ -182,4 +183,28 @@ TEST_CASE("what fp16 would lose is counted for every codec") {
   CHECK(count_f16_loss_strip(Codec::F4, bytes.data(), 1, 4, &tiny, 4).underflow == 3);
   const float infinite = INFINITY;  // the scale's doing, not the target's
   CHECK(count_f16_loss_strip(Codec::F4, bytes.data(), 1, 4, &infinite, 4).overflow == 0);
+}
+
+TEST_CASE("nan codes: counted as the formats define them, at any length and address") {
+  for (const Dtype dtype : {Dtype::F8_E4M3, Dtype::F8_E5M2, Dtype::F8_E4M3FNUZ, Dtype::F8_E5M2FNUZ}) {
+    const Codec codec = codec_of(dtype);
+    INFO(dtype_info(dtype).name);
+    std::vector<uint8_t> codes(9000);
+    std::vector<uint64_t> before(codes.size() + 1);  // NaN codes among the first i
+    for (size_t i = 0; i < codes.size(); ++i) {
+      // every code in turn, then long runs of one that is NaN and of one that is not
+      codes[i] = i < 1024 ? static_cast<uint8_t>(i * 7) : i < 7000 ? (dtype == Dtype::F8_E5M2 ? 0xFF : 0x80) : 0x01;
+      if (dtype == Dtype::F8_E4M3 && i >= 1024 && i < 7000) codes[i] = i % 2 ? 0x7F : 0xFF;
+      before[i + 1] = before[i] + std::isnan(oracle::value_of(dtype, codes[i]));
+    }
+    for (size_t begin = 0; begin < 20; ++begin) {
+      for (size_t n = 0; n < 70; ++n)
+        CHECK(count_nan_codes(codec, &codes[begin], n) == before[begin + n] - before[begin]);
+      for (const size_t end : {size_t{4096 + 15}, size_t{7000}, codes.size()})
+        CHECK(count_nan_codes(codec, &codes[begin], end - begin) == before[end] - before[begin]);
+    }
+  }
+  const uint8_t all[] = {0x7F, 0x80, 0xFF};
+  CHECK(count_nan_codes(Codec::I8, all, 3) == 0);
+  CHECK(count_nan_codes(Codec::F4_LOW, all, 3) == 0);
 }

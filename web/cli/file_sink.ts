@@ -13,6 +13,12 @@ import { Partial } from './partial';
 
 const dataSync = promisify(fdatasync);
 
+/**
+ * Linux gives one big piece of memory to a big write to ext4 (6.18: from 1 MiB on), and a virtual machine may have to fetch it
+ * from its host first: writing 2 GiB took 0.7 s in pieces up to 512 KiB, 5 to 8 s in pieces of 2 MiB (docs/performance.md).
+ */
+const WRITE_BYTES_MAX = 256 * 1024;
+
 export class FileSink implements ByteSink, Resumable {
   readonly keepsCancelled = true;
   readonly #target: string;
@@ -101,7 +107,7 @@ export class FileSink implements ByteSink, Resumable {
     const file = this.#opened();
     try {
       for (let done = 0; done < bytes.length; ) {
-        done += writeSync(file, bytes, done, bytes.length - done, this.#position + done);
+        done += writeSync(file, bytes, done, Math.min(WRITE_BYTES_MAX, bytes.length - done), this.#position + done);
       }
     } catch (thrown) {
       throw writeError(this.#target, thrown);
