@@ -116,7 +116,7 @@ fuzz: setup ## libFuzzer on the core, FUZZ_SECONDS=60 per target
 .PHONY: bench-kernels bench-cli
 bench: bench-kernels bench-header bench-cli bench-remote bench-browser ## all that is measured beside its yardsticks, into build/bench.md; 25 minutes, an idle machine
 
-bench-kernels: setup ## kernels, native and wasm, GB/s
+bench-kernels: setup ## every kernel as wasm, GB/s, against memcpy and a widening copy
 	@scripts/bench.sh
 
 bench-cli: cli ## the command line's conversion of 1 GiB against `cat in in > out`; 6 GB of disk

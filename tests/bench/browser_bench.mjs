@@ -1,7 +1,9 @@
 // How long a conversion takes in each browser against a pump of the same bytes (browser/pump.ts), by each way that the
 // browser has to write. Prints a Markdown table and adds it to build/bench.json.
 //
-//   node tests/bench/browser_bench.mjs [--gib 1] [--pairs 5] [ENGINE...]       ENGINE: chromium, firefox, webkit
+//   node tests/bench/browser_bench.mjs [--gib 1] [--pairs 5] [--way WAY] [--write KIB] [ENGINE...]
+//
+// ENGINE: chromium, firefox, webkit. WAY: opfs, picker, download. --write: the pump's writes, to find its fastest.
 import { closeSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +17,7 @@ const MIB = 2 ** 20;
 
 /** The ways of each engine, and the pump that measured fastest for it. */
 const WAYS = [
-  { engine: 'chromium', way: 'opfs', read: 'whole', readBytes: MIB, writeBytes: 4 * MIB },
+  { engine: 'chromium', way: 'opfs', read: 'whole', readBytes: MIB, writeBytes: MIB / 2 },
   { engine: 'chromium', way: 'picker', read: 'whole', readBytes: MIB, writeBytes: 8 * MIB },
   { engine: 'chromium', way: 'download', read: 'whole', readBytes: MIB, writeBytes: MIB },
   { engine: 'firefox', way: 'opfs', read: 'slices', readBytes: 4 * MIB, writeBytes: 4 * MIB },
@@ -25,7 +27,12 @@ const WAYS = [
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { gib: { type: 'string', default: '1' }, pairs: { type: 'string', default: '5' } },
+  options: {
+    gib: { type: 'string', default: '1' },
+    pairs: { type: 'string', default: '5' },
+    way: { type: 'string' },
+    write: { type: 'string' },
+  },
 });
 
 function readThrough(path) {
@@ -79,8 +86,11 @@ try {
   makeBig(source, { gib });
   readThrough(source);
   const rows = [];
-  for (const way of WAYS.filter(({ engine }) => positionals.length === 0 || positionals.includes(engine))) {
-    rows.push(await measure(way, source, folder.path, Number(values.pairs)));
+  const isWanted = ({ engine, way }) =>
+    (positionals.length === 0 || positionals.includes(engine)) && (values.way ?? way) === way;
+  for (const way of WAYS.filter(isWanted)) {
+    const writeBytes = values.write === undefined ? way.writeBytes : Number(values.write) * 1024;
+    rows.push(await measure({ ...way, writeBytes }, source, folder.path, Number(values.pairs)));
   }
   const lines = rows.map(
     ({ version, way, convert_ms, pump_ms, ratio }) =>

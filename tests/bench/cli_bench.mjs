@@ -35,6 +35,8 @@ try {
   };
   const ways = {
     'cat in in > out': () => seconds('bash', '-c', 'cat "$0" "$0" > "$1"', source, out),
+    'the same, and sync out': () => seconds('bash', '-c', 'cat "$0" "$0" > "$1" && sync "$1"', source, out),
+    // on disk when it ends, as the line above and not the first
     'convert --no-verify': () => seconds(process.execPath, CLI, 'convert', '--to', 'bf16', '--no-verify', source, '-o', out),
     'convert, read back and compared': () => seconds(process.execPath, CLI, 'convert', '--to', 'bf16', source, '-o', out),
   };
@@ -57,7 +59,7 @@ try {
     '|---|---|---|---|---|---|',
     ...Object.entries(times).map(([way, all], index) => {
       const ratio = median(all) / yardstick;
-      const goal = index === 1 ? `${GOAL} ${ratio <= GOAL ? 'met' : '**missed**'}` : '';
+      const goal = index === 2 ? `${GOAL} ${ratio <= GOAL ? 'met' : '**missed**'}` : '';
       const [middle, min, max] = [median(all), Math.min(...all), Math.max(...all)].map((each) => each.toFixed(2));
       return `| ${way} | ${middle} s | ${min} | ${max} | ${ratio.toFixed(2)} | ${goal} |`;
     }),
