@@ -1,5 +1,6 @@
 #include "base/float_text.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -74,9 +75,8 @@ std::string general(uint64_t digits_value, int digits, int exponent) {
 // Of magnitudes from 1e-7 to 1e6, as scales and weights have them; nothing where 64 bits do not suffice.
 std::string quickly(float magnitude) {
   constexpr std::array<double, 13> kPowers = {1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5};
-  int exponent = -8;
-  while (exponent + 8 < static_cast<int>(kPowers.size()) && magnitude >= kPowers[static_cast<size_t>(exponent + 8)])
-    ++exponent;
+  const auto above = std::upper_bound(kPowers.begin(), kPowers.end(), static_cast<double>(magnitude));
+  const int exponent = static_cast<int>(above - kPowers.begin()) - 8;
   const Parts parts = parts_of(magnitude);
   for (int digits = kDigitsMin; digits <= kDigitsMax; ++digits) {
     const int places = digits - 1 - exponent;
