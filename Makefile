@@ -84,7 +84,7 @@ test-wasm: core ## the same unit tests as wasm in Node
 test-web: core ## the engine's, the command line's and the page's own tests
 	@vitest run
 
-test-vectors: cli ## 301 sound and broken files through the command line
+test-vectors: cli ## 283 sound and broken files and 18 indexes through the command line
 	@$(PYTHON) tests/vectors/run.py -- $(CLI)
 
 test-cases: cli ## real bug reports as small files, through the command line
