@@ -206,5 +206,5 @@ TEST_CASE("nan codes: counted as the formats define them, at any length and addr
   }
   const uint8_t all[] = {0x7F, 0x80, 0xFF};
   CHECK(count_nan_codes(Codec::I8, all, 3) == 0);
-  CHECK(count_nan_codes(Codec::F4_LOW, all, 3) == 0);
+  CHECK(count_nan_codes(Codec::I4_LOW, all, 3) == 0);
 }
