@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [[ -f build/wasm-release/build.ninja ]] || NODE_PATH=/usr/share/nodejs cmake --preset wasm-release >/dev/null
 NODE_PATH=/usr/share/nodejs cmake --build --preset wasm-release --target wb_kernels_bench
-[[ $# -gt 0 ]] || set -- simd128 gptq awq affine rotate
+[[ $# -gt 0 ]] || set -- simd128 gptq awq affine
 node tests/bench/kernels.mjs "$@"

@@ -5,8 +5,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "base/bytes.h"
 
 namespace wb {
 
@@ -20,9 +21,7 @@ inline size_t plain_json_prefix(std::string_view text) {
   constexpr auto zeros = [](uint64_t x) { return (x - kOnes) & ~x & kTops; };
   size_t at = 0;
   for (; text.size() - at >= 8; at += 8) {
-    uint64_t x;
-    std::memcpy(&x, text.data() + at, 8);
-    if constexpr (std::endian::native == std::endian::big) x = __builtin_bswap64(x);
+    const auto x = load_le<uint64_t>(text.data() + at);
     const uint64_t below_space = (x - kOnes * 0x20) & ~x & kTops;
     const uint64_t found = below_space | zeros(x ^ kOnes * '"') | zeros(x ^ kOnes * '\\');
     if (found) return at + static_cast<size_t>(std::countr_zero(found)) / 8;

@@ -25,20 +25,8 @@ void append_utf8(uint32_t point, std::string& out) {
   }
 }
 
-// RFC 8259 section 7: outside the first plane a character is two halves, \uD834\uDD1E. Returns the characters read.
-size_t unescape_unicode(std::string_view text, std::string& out) {
-  const std::optional<uint32_t> unit = json_hex4(text.substr(1));
-  if (!unit || (*unit >= kLowSurrogate && *unit < kAfterSurrogates)) return 0;
-  if (*unit < kHighSurrogate || *unit >= kAfterSurrogates) return append_utf8(*unit, out), 5;
-  const bool paired = text.substr(5, 2) == "\\u";
-  const std::optional<uint32_t> low = paired ? json_hex4(text.substr(7)) : std::nullopt;
-  if (!low || *low < kLowSurrogate || *low >= kAfterSurrogates) return 0;
-  return append_utf8(0x10000 + ((*unit - kHighSurrogate) << 10) + (*low - kLowSurrogate), out), 11;
-}
-
-}  // namespace
-
-std::optional<uint32_t> json_hex4(std::string_view text) {
+// Four hexadecimal digits at the front of `text`, if they are there.
+std::optional<uint32_t> hex4(std::string_view text) {
   if (text.size() < 4) return std::nullopt;
   uint32_t value = 0;
   for (const char c : text.substr(0, 4)) {
@@ -51,6 +39,19 @@ std::optional<uint32_t> json_hex4(std::string_view text) {
   }
   return value;
 }
+
+// RFC 8259 section 7: outside the first plane a character is two halves, \uD834\uDD1E. Returns the characters read.
+size_t unescape_unicode(std::string_view text, std::string& out) {
+  const std::optional<uint32_t> unit = hex4(text.substr(1));
+  if (!unit || (*unit >= kLowSurrogate && *unit < kAfterSurrogates)) return 0;
+  if (*unit < kHighSurrogate || *unit >= kAfterSurrogates) return append_utf8(*unit, out), 5;
+  const bool paired = text.substr(5, 2) == "\\u";
+  const std::optional<uint32_t> low = paired ? hex4(text.substr(7)) : std::nullopt;
+  if (!low || *low < kLowSurrogate || *low >= kAfterSurrogates) return 0;
+  return append_utf8(0x10000 + ((*unit - kHighSurrogate) << 10) + (*low - kLowSurrogate), out), 11;
+}
+
+}  // namespace
 
 size_t json_unescape(std::string_view text, std::string& out) {
   if (text.empty()) return 0;

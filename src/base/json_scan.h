@@ -24,9 +24,6 @@ struct JsonString {
   bool escaped;           ///< it was spelled with at least one backslash
 };
 
-/// Four hexadecimal digits at the front of `text`, if they are there.
-std::optional<uint32_t> json_hex4(std::string_view text);
-
 /// Appends the code point that the escape at the front of `text` (after its backslash) stands for, surrogate pairs
 /// together. Returns the characters read; 0 when it is no escape or half a pair.
 size_t json_unescape(std::string_view text, std::string& out);
