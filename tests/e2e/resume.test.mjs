@@ -66,11 +66,20 @@ describe('conversions that are interrupted, in Chromium', { timeout: 10 * 60_000
     return session.page;
   }
 
-  /** Lines of the journal beside the unfinished working copy. */
+  /**
+   * Lines of the journal beside the unfinished working copy. A file that grew since getFile() cannot be read any more
+   * (NotReadableError): the next snapshot can.
+   */
   const journal = (page) =>
     page.evaluate(async () => {
       for await (const [name, handle] of (await navigator.storage.getDirectory()).entries()) {
-        if (name.endsWith('.journal')) return (await (await handle.getFile()).text()).split('\n').filter(Boolean);
+        while (name.endsWith('.journal')) {
+          try {
+            return (await (await handle.getFile()).text()).split('\n').filter(Boolean);
+          } catch (error) {
+            if (error.name !== 'NotReadableError') throw error;
+          }
+        }
       }
       return [];
     });
