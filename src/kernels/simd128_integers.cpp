@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/checked.h"
 #include "kernels/kernel.h"
 #include "kernels/simd128.h"
 
@@ -51,19 +52,38 @@ struct Integers {
     });
   }
 
+  /// Finite, and still exact when divided by 2^24.
+  static bool is_plain(const float* scales, size_t n) {
+    bool all = true;
+    for (size_t i = 0; i < n; ++i)
+      all = all && std::isfinite(scales[i]) && (std::fabs(scales[i]) >= 0x1p-102f || scales[i] == 0);
+    return all;
+  }
+
+  /// Whole groups of a multiple of 16 codes under plain scales. No calls, so that all constants stay in registers.
+  void run_plain(const uint8_t* codes, size_t groups, size_t group_cols, const float* scales, uint8_t* out) const {
+    const Integers self = *this;
+    for (size_t g = 0; g < groups; ++g) {
+      const v128_t factor = wasm_f32x4_splat(scales[g] * 0x1p-24f);
+      for (const uint8_t* const end = codes + group_cols; codes != end; codes += 16, out += 32)
+        self.template sixteen<false>(codes, {factor, factor, factor, factor}).store(out);
+    }
+  }
+
   /// Groups of 16 columns and more.
   void by_groups(const uint8_t* codes, size_t rows, size_t cols, const float* scales, size_t group_cols,
                  uint8_t* out) const {
+    const bool plain = is_plain(scales, static_cast<size_t>(ceil_div(cols, group_cols)));
+    const size_t groups = plain && group_cols % 16 == 0 ? cols / group_cols : 0;
     for (size_t row = 0; row < rows; ++row) {
-      for (size_t col = 0; col < cols; col += group_cols) {
+      run_plain(codes + row * cols, groups, group_cols, scales, out + 2 * row * cols);
+      for (size_t group = groups, col = groups * group_cols; col < cols; col += group_cols, ++group) {
         const size_t first = row * cols + col;
         const size_t n = std::min(group_cols, cols - col);
-        const float scale = scales[col / group_cols];
-        // Finite, and still exact when divided.
-        if (std::isfinite(scale) && (std::fabs(scale) >= 0x1p-102f || scale == 0)) {
-          run<false>(codes + first, n, scale * 0x1p-24f, out + 2 * first);
+        if (plain) {
+          run<false>(codes + first, n, scales[group] * 0x1p-24f, out + 2 * first);
         } else {
-          run<true>(codes + first, n, scale, out + 2 * first);
+          run<true>(codes + first, n, scales[group], out + 2 * first);
         }
       }
     }

@@ -268,6 +268,12 @@ struct Bench {
     first = false;
   }
 
+  /// What any kernel from bytes to 16 bits can hope for: the same traffic and nothing computed.
+  void yardstick_row() {
+    if (!wants("plain_widening_copy")) return;
+    row("plain_widening_copy", "bytes to 16 bits", 8, 0, [&](size_t n) { widen_bytes(in.data(), n, out.data()); });
+  }
+
   void kernel_rows() {
     for (const Kernel& kernel : all_kernels()) {
       if (!wants(kernel.name)) continue;
@@ -328,6 +334,7 @@ int main(int argc, char** argv) {
   } else {
     std::printf("%-38s %-22s  %-18s  %-18s  goal\n", "kernel", "shape", "64 KiB (of widen.)", "64 MiB (of memcpy)");
   }
+  bench.yardstick_row();
   bench.kernel_rows();
   bench.tiled_rows();
   if (bench.json) std::printf("]\n");
